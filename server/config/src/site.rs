@@ -68,6 +68,8 @@ pub struct ProcessSettings {
     pub group: Option<String>,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
+    /// `FrontThreads`. `None`: `Auto`.
+    pub front_threads: Option<usize>,
     /// `ProfileAlways`.
     pub profile_rate: Option<u32>,
     /// `ProfileFolder`.
@@ -87,6 +89,12 @@ pub struct AlwaysProfiled {
 }
 
 impl ProcessSettings {
+    /// Returns the number of threads that help the front's own thread.
+    pub fn helping_threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        self.front_threads.unwrap_or_else(cores).saturating_sub(1)
+    }
+
     /// Returns the settings of `ProfileAlways` and its relatives. `None`: no `ProfileAlways`.
     pub fn always_profiled(&self, server_root: &Path) -> Option<AlwaysProfiled> {
         const LIMIT: u64 = 64 << 20;

@@ -3,7 +3,7 @@
 
 use crate::refusal::Refusal;
 use crate::visit::{Source, Visit, World};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::mem::transmute;
 use std::rc::Rc;
@@ -19,8 +19,11 @@ pub struct Current {
     /// `None` between slices.
     lent: Cell<Option<Lent>>,
     pub world: Rc<dyn World>,
-    /// The numbers of `lighty.status`, which outlive requests.
-    pub counters: RefCell<BTreeMap<Vec<u8>, i64>>,
+    /// The numbers of `lighty.status`, which outlive requests. `None`: another interpreter keeps
+    /// them.
+    counters: Option<RefCell<BTreeMap<Vec<u8>, i64>>>,
+    /// Whether a script asked for counters that this interpreter does not have.
+    missed_counters: Cell<bool>,
     end: Cell<End>,
 }
 
@@ -34,11 +37,12 @@ pub struct End {
 }
 
 impl Current {
-    pub fn new(world: Rc<dyn World>) -> Current {
+    pub fn new(world: Rc<dyn World>, has_counters: bool) -> Current {
         Current {
             lent: Cell::new(None),
             world,
-            counters: RefCell::default(),
+            counters: has_counters.then(RefCell::default),
+            missed_counters: Cell::new(false),
             end: Cell::default(),
         }
     }
@@ -72,6 +76,25 @@ impl Current {
         // comes here again.
         self.lent()
             .map(|lent| unsafe { what(&mut *lent.visit, lent.source.map(|source| &*source)) })
+    }
+
+    /// Returns the counters of `lighty.status`.
+    ///
+    /// # Errors
+    ///
+    /// This interpreter does not keep them. The run then counts for nothing.
+    pub fn counters(&self) -> mlua::Result<RefMut<'_, BTreeMap<Vec<u8>, i64>>> {
+        let Some(counters) = &self.counters else {
+            self.missed_counters.set(true);
+            let text = "another thread keeps the counters";
+            return Err(mlua::Error::RuntimeError(text.into()));
+        };
+        Ok(counters.borrow_mut())
+    }
+
+    /// Returns whether a script has missed the counters since the last call.
+    pub fn take_missed_counters(&self) -> bool {
+        self.missed_counters.take()
     }
 
     pub fn note_end(&self, end: End) {

@@ -5,7 +5,7 @@ use crate::faces;
 use crate::failure::{internal, is_of_memory, Failure};
 use crate::interpreter::{Allowance, Break, Interpreter};
 use crate::runner::{Runner, Stop};
-use crate::scripts::{Script, Scripts};
+use crate::scripts::{Length, Script, Scripts};
 use crate::visit::{Source, Visit, World};
 use mlua::{Error, Function};
 use std::path::Path;
@@ -60,6 +60,8 @@ pub struct Run {
     runner: Option<Box<Runner>>,
     visit: Box<Visit>,
     allowance: Allowance,
+    /// Whether the run has been interrupted.
+    is_long: bool,
 }
 
 impl Edge {
@@ -70,7 +72,17 @@ impl Edge {
     ///
     /// The error of starting the Lua interpreter.
     pub fn new(world: Rc<dyn World>) -> Result<Edge, Failure> {
-        Edge::with(Interpreter::limited(), world)
+        Edge::with(Interpreter::limited(), world, true)
+    }
+
+    /// Makes an interpreter like that of [`Edge::new`] for another thread, which runs long scripts.
+    /// It has no counters. If a script asks for them, [`Run::missed_counters`] says so.
+    ///
+    /// # Errors
+    ///
+    /// The error of starting the Lua interpreter.
+    pub fn helping(world: Rc<dyn World>) -> Result<Edge, Failure> {
+        Edge::with(Interpreter::limited(), world, false)
     }
 
     /// Makes an interpreter for scripts that have a process for themselves. The interpreter has all
@@ -80,13 +92,17 @@ impl Edge {
     ///
     /// The error of starting the Lua interpreter.
     pub fn unlimited(world: Rc<dyn World>) -> Result<Edge, Failure> {
-        Edge::with(Interpreter::unlimited(), world)
+        Edge::with(Interpreter::unlimited(), world, true)
     }
 
-    fn with(interpreter: mlua::Result<Interpreter>, world: Rc<dyn World>) -> Result<Edge, Failure> {
+    fn with(
+        interpreter: mlua::Result<Interpreter>,
+        world: Rc<dyn World>,
+        has_counters: bool,
+    ) -> Result<Edge, Failure> {
         let made = || -> mlua::Result<Core> {
             let interpreter = Rc::new(interpreter?);
-            let current = Rc::new(Current::new(world));
+            let current = Rc::new(Current::new(world, has_counters));
             let make = faces::install(&interpreter, &current)?;
             Ok(Core {
                 interpreter,
@@ -115,12 +131,14 @@ impl Edge {
         let script = self.0.scripts.script(lua, file, now)?;
         let runner = script.take(lua, &self.0.make).map_err(internal)?;
         visit.room = limits.memory;
+        self.0.current.take_missed_counters();
         Ok(Run {
             core: self.0.clone(),
             script,
             runner: Some(runner),
             visit,
             allowance: Allowance::new(limits.instructions, limits.memory),
+            is_long: false,
         })
     }
 
@@ -148,6 +166,7 @@ impl Run {
         });
         match (stop, broke) {
             (Stop::Returned, _) => {
+                self.note_length(self.is_long);
                 let end = current.end();
                 if end.is_clean {
                     self.script.give_back(runner);
@@ -156,9 +175,8 @@ impl Run {
             }
             (Stop::Yielded, Break::Slice) => {
                 self.runner = Some(runner);
-                self.visit.learn_attributes(source);
-                self.visit.learn_fields(source);
-                self.visit.learn_body(source);
+                self.is_long = true;
+                self.learn(source);
                 Step::Again
             }
             (Stop::Yielded, Break::None) => Step::Done(Err(
@@ -171,6 +189,57 @@ impl Run {
                 Step::Done(Err(self.classify(&error, broke)))
             }
         }
+    }
+
+    /// Copies all values from `source` into the visit.
+    pub fn learn(&mut self, source: Option<&dyn Source>) {
+        self.visit.learn_attributes(source);
+        self.visit.learn_fields(source);
+        self.visit.learn_body(source);
+    }
+
+    /// Whether the script's last run was long, and another interpreter may run the script.
+    pub fn is_for_helpers(&self) -> bool {
+        self.script.length.get() == Length::Long
+    }
+
+    /// Whether this run has been interrupted.
+    pub fn was_long(&self) -> bool {
+        self.is_long
+    }
+
+    /// Returns the request, for a run on another interpreter.
+    pub fn visit(&self) -> &Visit {
+        &self.visit
+    }
+
+    /// Whether the script asked for counters that this interpreter does not keep. The run then has
+    /// no result, and the interpreter with the counters must run the script.
+    pub fn missed_counters(&self) -> bool {
+        self.core.current.take_missed_counters()
+    }
+
+    /// Notes that another interpreter has missed the counters.
+    pub fn stay(&self) {
+        self.script.length.set(Length::Counting);
+    }
+
+    /// Ends a run that another interpreter has run to its end instead. `was_long` is what that run
+    /// says of itself.
+    pub fn ended_elsewhere(mut self, was_long: bool) {
+        self.note_length(was_long);
+        if let Some(runner) = self.runner.take() {
+            self.script.give_back(runner);
+        }
+    }
+
+    fn note_length(&self, is_long: bool) {
+        let length = match (self.script.length.get(), is_long) {
+            (Length::Counting, _) => Length::Counting,
+            (_, true) => Length::Long,
+            (_, false) => Length::Short,
+        };
+        self.script.length.set(length);
     }
 
     /// Returns the request with the script's changes.

@@ -59,12 +59,12 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
 fn counters(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     let shared = current.clone();
     let get = lua.create_function(move |_, (_, name): (mlua::Value, LuaString)| {
-        Ok(shared.counters.borrow().get(&*name.as_bytes()).copied())
+        Ok(shared.counters()?.get(&*name.as_bytes()).copied())
     })?;
     host.set("counter", get)?;
     let shared = current.clone();
     let set = lua.create_function(move |_, (_, name, value): (mlua::Value, LuaString, i64)| {
-        let mut counters = shared.counters.borrow_mut();
+        let mut counters = shared.counters()?;
         if counters.len() >= COUNTERS && !counters.contains_key(&*name.as_bytes()) {
             return Err(refused("there are too many counters"));
         }
@@ -74,7 +74,7 @@ fn counters(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     host.set("set_counter", set)?;
     let shared = current.clone();
     let names = lua.create_function(move |lua, ()| {
-        let counters = shared.counters.borrow();
+        let counters = shared.counters()?;
         let names = counters.keys().map(|name| lua.create_string(name));
         names.collect::<Result<Vec<_>>>()
     })?;

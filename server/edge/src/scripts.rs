@@ -28,6 +28,18 @@ struct Identity {
     changed: (i64, i64),
 }
 
+/// The length of a script's runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Length {
+    /// The last run has ended within its first slice.
+    #[default]
+    Short,
+    /// The last run has taken several slices.
+    Long,
+    /// The script uses counters, so it belongs to the interpreter that keeps them.
+    Counting,
+}
+
 pub struct Script {
     identity: Identity,
     looked: Cell<Duration>,
@@ -36,6 +48,8 @@ pub struct Script {
     /// Whether the script's code uses global variables. `None` before the first analysis. The
     /// result is kept because the analysis reads the whole code.
     reaches: Cell<Option<bool>>,
+    /// What the last run has shown about where the next run belongs.
+    pub length: Cell<Length>,
     /// Idle coroutines. A Lua function has only one environment, so each simultaneous run needs its
     /// own coroutine. The boxes move between this list and the runs.
     #[allow(clippy::vec_box)]
@@ -165,6 +179,7 @@ fn compile(
         name,
         code: function.dump(false),
         reaches: Cell::new(None),
+        length: Cell::default(),
         free: RefCell::default(),
     })
 }

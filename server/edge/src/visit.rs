@@ -95,7 +95,7 @@ pub enum Piece {
 /// The pieces of a body. Most bodies have one piece.
 pub type Pieces = SmallVec<[Piece; 1]>;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Visit {
     pub stage: Stage,
     texts: Vec<u8>,

@@ -130,10 +130,16 @@ impl Shared {
         cache.set_journal(journal.clone());
         let routing = RoutingTables::new(&journal);
         let upstreams = Upstreams::new(&site.back_ends.upstreams, &site.back_ends.tls, report);
+        let connections = Connections::new(&site);
         Shared {
-            lua: Lua::new(&site, &routing.watcher, &content.files),
+            lua: Lua::new(
+                &site,
+                &routing.watcher,
+                &content.files,
+                &connections.threads,
+            ),
             stats: Statistics::new(&site),
-            connections: Connections::new(&site),
+            connections,
             managed: Managed::new(&site),
             site: RefCell::new(Rc::new(site)),
             clock: Clock::new(),

@@ -115,6 +115,16 @@ pub fn kilobytes(pid: Pid, field: &str) -> Option<u64> {
         .ok()
 }
 
+/// Returns the names of a process's threads.
+pub fn threads(pid: Pid) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+    let names = tasks.into_iter().flatten().flatten().filter_map(|task| {
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        Some(name.trim_end().to_string())
+    });
+    names.collect()
+}
+
 pub fn is_alive(pid: Pid) -> bool {
     process(pid).is_some_and(|process| process.state != 'Z')
 }

@@ -6,7 +6,7 @@ mod expressions;
 mod pair;
 
 use client::Client;
-use mehari_harness::{eventually, needs_machine, Builder, Connection, Server, PATIENCE};
+use mehari_harness::{eventually, needs_machine, processes, Builder, Connection, Server, PATIENCE};
 use pair::{parameters, Pair};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::ServerName;
@@ -29,6 +29,26 @@ fn secure(own: &Pair) -> Builder {
         .conf("SSLCertificateFile tls/site.crt\nSSLCertificateKeyFile tls/site.key\n")
         .without_listen()
         .args(&["--listen", "https://127.0.0.1:0"])
+}
+
+#[test]
+fn handshakes_are_made_on_a_thread_if_there_is_one() {
+    let own = Pair::of("site.example");
+    for (threads, most) in [("1", 0), ("3", 2)] {
+        let conf = format!("FrontThreads {threads}\n");
+        let server = secure(&own).conf(&conf).start();
+        for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
+            let client = Client::new(&[version], None);
+            for _ in 0..3 {
+                let (page, _) = client.ask(&server, "/page.html").expect("a page");
+                assert!(page.ends_with("a page"), "{page}");
+            }
+        }
+        let names = processes::threads(server.pid());
+        let found = names.iter().filter(|name| name.starts_with("compute-"));
+        let found = found.count();
+        assert!(found <= most && (found > 0) == (most > 0), "{names:?}");
+    }
 }
 
 #[test]

@@ -91,6 +91,15 @@ pub const GROUP: Group = Group {
         )
         .otherwise("none is written"),
         Directive::server(
+            "FrontThreads",
+            words("Auto|NUMBER", 1, 1),
+            "Threads of the server that make TLS handshakes and run long edge Lua scripts (1 to \
+             256). One of them owns all connections. Auto: as many as the process has cores.",
+            front_threads,
+        )
+        .default("Auto")
+        .example("4", "many"),
+        Directive::server(
             "ProfileAlways",
             words("RATE|Off", 1, 1),
             "Samples the Perl of all workers so many times a second (1 to 999) and keeps the \
@@ -233,6 +242,20 @@ pub const GROUP: Group = Group {
         .example("perl_module modules/mod_perl.so", "mod_perl.so x"),
     ],
 };
+
+/// Applies `FrontThreads`.
+fn front_threads(target: &mut Target, arguments: &Arguments) -> Result<(), Fault> {
+    let text = arguments.text(0)?;
+    target.site.process.front_threads = match text.parse() {
+        _ if text.eq_ignore_ascii_case("auto") => None,
+        Ok(number @ 1..=256) => Some(number),
+        _ => {
+            let expected = format!("expected Auto or a number from 1 to 256, not `{text}`");
+            return Err(arguments.fault(0, expected));
+        }
+    };
+    Ok(())
+}
 
 fn profile_always(target: &mut Target, arguments: &Arguments) -> Applied {
     let word = arguments.filled(0)?;

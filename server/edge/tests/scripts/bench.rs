@@ -36,6 +36,11 @@ impl Bench {
         }
     }
 
+    /// Makes the interpreter of another thread.
+    pub fn helper() -> Edge {
+        Edge::helping(Rc::new(Disk)).expect("an interpreter")
+    }
+
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

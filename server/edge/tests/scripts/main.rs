@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod helping;
 mod isolation;
 mod language;
 mod limits;

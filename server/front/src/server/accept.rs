@@ -217,7 +217,8 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
     let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.handshake_timeout;
     guard.enter(&shared.clock, Phase::Head, limit);
-    match tls::accept(&hosts, greeting, socket, &guard).await {
+    let threads = &shared.connections.threads;
+    match tls::accept(&hosts, greeting, socket, &guard, threads).await {
         Ok((stream, session)) => {
             let http2 = session.http2;
             peer.tls = Some(Rc::new(session));

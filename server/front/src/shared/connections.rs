@@ -3,6 +3,7 @@
 use super::task_pool::TaskPool;
 use crate::content::backlog::Unsent;
 use mehari_config::Site;
+use mehari_net::compute_threads::ComputeThreads;
 use mehari_net::deadline::Registry;
 use mehari_net::tls::Hosts;
 use std::cell::{Cell, RefCell};
@@ -21,6 +22,8 @@ pub struct Connections {
     pub is_replaced: Cell<bool>,
     /// Whether any host has a Perl handler that serves connections.
     pub any_handed_over: Cell<bool>,
+    /// The threads that help the front's own (`FrontThreads`).
+    pub threads: Rc<ComputeThreads>,
     tls: RefCell<Option<Rc<Hosts>>>,
 }
 
@@ -34,6 +37,7 @@ impl Connections {
             stopping: Cell::new(false),
             is_replaced: Cell::new(false),
             any_handed_over: Cell::new(site.gives_connections()),
+            threads: Rc::new(ComputeThreads::new(site.process.helping_threads())),
             tls: RefCell::default(),
         }
     }
@@ -41,6 +45,7 @@ impl Connections {
     /// Takes over the settings of a site that was read again.
     pub fn configure(&self, site: &Site) {
         self.any_handed_over.set(site.gives_connections());
+        self.threads.allow(site.process.helping_threads());
     }
 
     /// Returns the hosts with their certificates. `None`: TLS is not used.

@@ -1,16 +1,20 @@
 //! Edge Lua: a site's scripts, and the interpreter that runs them between other requests.
 //!
 //! `pipeline::scripts` calls [`Lua::run`] before the access phase and before a response's head is
-//! sent. `mehari_edge` is the interpreter. `disk` shows files to scripts.
+//! sent. `mehari_edge` is the interpreter. `disk` shows files to scripts. A script whose last run
+//! was long runs on a thread (`helper`), if one is free.
 
 mod disk;
+mod helper;
 
 use crate::content::Files;
 use disk::Disk;
+use helper::Job;
 use mehari_config::{Host, LuaSettings, Settings, Site};
 use mehari_edge::{Edge, Failure, Limits, ScriptDecision, Source, Stage, Step, Visit};
 use mehari_filewatch::FileWatcher;
 use mehari_net::clock::Clock;
+use mehari_net::compute_threads::ComputeThreads;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
@@ -24,6 +28,9 @@ pub struct Lua {
     is_used: Cell<bool>,
     edge: OnceCell<Edge>,
     disk: Rc<Disk>,
+    threads: Rc<ComputeThreads>,
+    /// The number of reloads. A helping thread drops its scripts when this number changes.
+    reloads: Cell<u64>,
     /// Finished visits. Boxed, because scripts borrow them.
     #[allow(clippy::vec_box)]
     spare: RefCell<Vec<Box<Visit>>>,
@@ -32,11 +39,18 @@ pub struct Lua {
 }
 
 impl Lua {
-    pub fn new(site: &Site, watcher: &Rc<FileWatcher>, files: &Files) -> Lua {
+    pub fn new(
+        site: &Site,
+        watcher: &Rc<FileWatcher>,
+        files: &Files,
+        threads: &Rc<ComputeThreads>,
+    ) -> Lua {
         Lua {
             is_used: Cell::new(site.has_lua()),
             edge: OnceCell::new(),
             disk: Rc::new(Disk::new(watcher, files)),
+            threads: threads.clone(),
+            reloads: Cell::default(),
             spare: RefCell::default(),
             bases: RefCell::default(),
         }
@@ -46,6 +60,7 @@ impl Lua {
     pub fn reconfigure(&self, site: &Site) {
         self.is_used.set(site.has_lua());
         self.bases.borrow_mut().clear();
+        self.reloads.set(self.reloads.get() + 1);
         if let Some(edge) = self.edge.get() {
             edge.forget();
         }
@@ -108,7 +123,27 @@ impl Lua {
         };
         let mut step = Step::Again;
         self.disk.look_for(now, settings);
-        look(&mut |seen| step = run.step(Some(seen)));
+        let thread = run.is_for_helpers().then(|| self.threads.reserve());
+        if let Some(thread) = thread.flatten() {
+            look(&mut |seen| run.learn(Some(seen)));
+            let job = Job {
+                file: file.to_path_buf(),
+                now,
+                settings: settings.clone(),
+                visit: Box::new(run.visit().clone()),
+                reloads: self.reloads.get(),
+            };
+            match thread.run(move || job.run()).await {
+                Ok(Some(ended)) => {
+                    run.ended_elsewhere(ended.was_long);
+                    return (ended.result, ended.visit);
+                }
+                Ok(None) => run.stay(),
+                Err(error) => return (Err(helper::lost(file, &error)), run.into_visit()),
+            }
+        } else {
+            look(&mut |seen| step = run.step(Some(seen)));
+        }
         loop {
             match step {
                 Step::Done(done) => return (done, run.into_visit()),

@@ -3,6 +3,7 @@
 
 use super::hosts::Hosts;
 use super::session::Session;
+use crate::compute_threads::ComputeThreads;
 use crate::deadline::ConnectionGuard;
 use mehari_config::TlsSettings;
 use rustls::server::Acceptor;
@@ -29,7 +30,8 @@ pub enum Refusal {
 }
 
 /// Makes a TLS session on a new connection. `settings_of` returns the TLS configuration and the
-/// settings for the name that the client sent.
+/// settings for the name that the client sent. A thread of `threads` makes the server's part of the
+/// handshake: the key exchange and the signature.
 ///
 /// # Errors
 ///
@@ -39,6 +41,7 @@ pub async fn accept(
     settings_of: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
     socket: TcpStream,
     guard: &ConnectionGuard,
+    threads: &ComputeThreads,
 ) -> Result<(TlsStream<TcpStream>, Session), Refusal> {
     let first = before_deadline(guard, first_byte(&socket)).await?;
     match first.map_err(refusal_of)? {
@@ -57,7 +60,9 @@ pub async fn accept(
         return Err(Refusal::Failed(None));
     }
     let (config, settings) = settings_of(hello.client_hello().server_name());
-    let stream = before_deadline(guard, hello.into_stream(config)).await?;
+    let answered = threads.run(move || hello.into_stream(config));
+    let stream = async { answered.await?.await };
+    let stream = before_deadline(guard, stream).await?;
     let stream = stream.map_err(refusal_of)?;
     let session = Session::of(stream.get_ref().1, settings);
     Ok((stream, session))

@@ -73,13 +73,12 @@ impl Disk {
         } else {
             (rustix::fs::stat(path).ok(), None)
         };
-        let is_meant = |stat: &Stat| {
-            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-            folder.is_none() || is_folder
-        };
+        let is_meant = |stat: &Stat| folder.is_none() || is_folder(stat);
+        let settings = self.settings.borrow();
+        let told = |stat: Stat| status(name, &stat, settings.as_deref());
         CheckedFile {
             found: self.now.get(),
-            status: stat.filter(is_meant).map(|stat| self.status(name, &stat)),
+            status: stat.filter(is_meant).map(told),
             validity,
         }
     }
@@ -101,28 +100,6 @@ impl Disk {
             });
         }
         false
-    }
-
-    fn status(&self, name: &[u8], stat: &Stat) -> Status {
-        let settings = self.settings.borrow();
-        let media_type = settings
-            .as_ref()
-            .and_then(|settings| Some(media::media_type(name, settings)?.into_owned()));
-        let parts = settings
-            .as_ref()
-            .map_or(0, |settings| settings.files.etag_parts());
-        Status {
-            mode: stat.st_mode,
-            size: stat.st_size as u64,
-            modified: stat.st_mtime as i64,
-            changed: stat.st_ctime as i64,
-            accessed: stat.st_atime as i64,
-            user: stat.st_uid,
-            group: stat.st_gid,
-            inode: stat.st_ino,
-            etag: Identity::of(stat).etag(parts),
-            media_type: media_type.unwrap_or_default(),
-        }
     }
 
     fn holds(&self, known: &CheckedFile) -> bool {
@@ -149,5 +126,52 @@ impl World for Disk {
         }
         known.insert(path.to_path_buf(), found);
         status
+    }
+}
+
+/// The world of a script on another thread. Nothing is kept: each question asks the disk.
+#[derive(Default)]
+pub struct PlainDisk {
+    settings: RefCell<Option<Arc<Settings>>>,
+}
+
+impl PlainDisk {
+    /// Notes the settings for the next script.
+    pub fn look_for(&self, settings: Arc<Settings>) {
+        self.settings.replace(Some(settings));
+    }
+}
+
+impl World for PlainDisk {
+    fn stat(&self, path: &Path) -> Option<Status> {
+        let asked = path.as_os_str().as_encoded_bytes();
+        let stat = rustix::fs::stat(path).ok()?;
+        let folder = asked.strip_suffix(b"/").filter(|name| !name.is_empty());
+        if folder.is_some() && !is_folder(&stat) {
+            return None;
+        }
+        let settings = self.settings.borrow();
+        Some(status(folder.unwrap_or(asked), &stat, settings.as_deref()))
+    }
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+fn status(name: &[u8], stat: &Stat, settings: Option<&Settings>) -> Status {
+    let media_type = settings.and_then(|settings| media::media_type(name, settings));
+    let parts = settings.map_or(0, |settings| settings.files.etag_parts());
+    Status {
+        mode: stat.st_mode,
+        size: stat.st_size as u64,
+        modified: stat.st_mtime as i64,
+        changed: stat.st_ctime as i64,
+        accessed: stat.st_atime as i64,
+        user: stat.st_uid,
+        group: stat.st_gid,
+        inode: stat.st_ino,
+        etag: Identity::of(stat).etag(parts),
+        media_type: media_type.map(|name| name.into_owned()).unwrap_or_default(),
     }
 }
