@@ -23,7 +23,7 @@ pub struct Job {
 }
 
 /// The end of a run.
-pub struct Ended {
+pub struct HelperResult {
     pub result: Result<ScriptDecision, Failure>,
     pub visit: Box<Visit>,
     /// Whether the run has taken several slices.
@@ -44,7 +44,7 @@ thread_local! {
 impl Job {
     /// Runs the script to its end on the calling thread. `None`: the script asked for counters, so
     /// the front's own thread must run the script.
-    pub fn run(self) -> Option<Ended> {
+    pub fn run(self) -> Option<HelperResult> {
         HELPER.with_borrow_mut(|helper| {
             let helper = match helper {
                 Some(helper) => helper,
@@ -68,7 +68,7 @@ impl Helper {
         })
     }
 
-    fn run(&mut self, job: Job) -> Option<Ended> {
+    fn run(&mut self, job: Job) -> Option<HelperResult> {
         if std::mem::replace(&mut self.reloads, job.reloads) != job.reloads {
             self.edge.forget();
         }
@@ -86,7 +86,7 @@ impl Helper {
         if run.missed_counters() {
             return None;
         }
-        Some(Ended {
+        Some(HelperResult {
             result,
             was_long: run.was_long(),
             visit: run.into_visit(),
@@ -95,8 +95,8 @@ impl Helper {
 }
 
 /// The end of a script that does not start.
-fn failed(failure: Failure) -> Ended {
-    Ended {
+fn failed(failure: Failure) -> HelperResult {
+    HelperResult {
         result: Err(failure),
         visit: Box::default(),
         was_long: true,
