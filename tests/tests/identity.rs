@@ -237,6 +237,51 @@ fn upgrade_that_fails_as_root_leaves_the_running_server_alone() {
     }
 }
 
+/// Returns the process that keeps root's rights for a server.
+fn keeper_of(server: &Server) -> i32 {
+    let all = mehari_harness::processes::descendants(server.pid());
+    let is_keeper = |pid: &i32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words
+            .split(|byte| *byte == 0)
+            .any(|word| word == b"keeper-process")
+    };
+    let found = all.into_iter().map(|process| process.pid).find(is_keeper);
+    found.expect("the server has a keeper")
+}
+
+#[test]
+fn upgrade_without_the_keeper_is_refused_in_one_line() {
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    let server = server_of_root(Server::builder().folder("logs"));
+    mehari_harness::processes::signal(keeper_of(&server), Signal::Kill);
+    let output = server.control(&["upgrade"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let pid = server.pid();
+    let line = format!(
+        "the process that keeps root's rights has ended; expected a restart; process {pid} goes on"
+    );
+    assert!(said.contains(&line), "{said}");
+    check_everybody(&server);
+}
+
+#[test]
+fn keeper_is_started_by_the_server_alone() {
+    for words in [&[][..], &["", "control", "control", "", "/bin/true"]] {
+        let output = std::process::Command::new(mehari_harness::binary::mehari())
+            .arg("keeper-process")
+            .args(words)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("mehari runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("the server starts this itself"), "{said}");
+    }
+}
+
 #[test]
 fn user_and_group_may_be_given_as_numbers() {
     needs_machine!(is_root(), ROOT_ALONE);

@@ -4,6 +4,7 @@
 use crate::arrived::Shared;
 use crate::payload::Broken;
 use mehari_config::TeamMark;
+use mehari_wire::layout::record;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -11,6 +12,8 @@ use tokio::sync::Notify;
 /// The bit that marks the request number of a deferred call. The other bits are the number of the
 /// request that deferred the call. The front's own numbers never come near this bit.
 const MARK: u64 = 1 << 62;
+/// The most code references that a sound worker keeps for a request.
+const KEPT_MOST: u32 = 100;
 /// The longest name of a sub, in bytes.
 const LONGEST_NAME: usize = 1000;
 
@@ -87,6 +90,25 @@ pub struct Deferring {
 }
 
 impl Deferring {
+    /// Notes what the worker says of kept code.
+    pub fn note(&mut self, detail: u16, totals: &mut DeferredTotals) -> Result<(), Broken> {
+        match detail {
+            record::DEFER_KEPT if self.kept < KEPT_MOST => {
+                self.kept += 1;
+                totals.accepted += 1;
+            }
+            record::DEFER_BEGUN if !self.runs_code && self.kept > 0 => self.runs_code = true,
+            record::DEFER_DONE | record::DEFER_FAILED if self.runs_code => {
+                self.runs_code = false;
+                self.kept -= 1;
+                totals.done += u64::from(detail == record::DEFER_DONE);
+                totals.failed += u64::from(detail == record::DEFER_FAILED);
+            }
+            _ => return Err(Broken("about code that it does not keep")),
+        }
+        Ok(())
+    }
+
     /// Returns the number of kept code references that the worker has not begun to call.
     pub fn unbegun(&self) -> usize {
         self.kept as usize - usize::from(self.runs_code)
@@ -151,6 +173,37 @@ mod tests {
         let long = [vec![b'a'; LONGEST_NAME + 1], vec![0]].concat();
         for broken in [&b""[..], b"\0", b"no_end", b"a b\0", b"a\n::b\0x", &long] {
             assert!(DeferredCall::read(broken, 1, 0).is_err(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn code_is_kept_begun_and_ended_in_this_order() {
+        use record::{DEFER_BEGUN as BEGUN, DEFER_DONE as DONE, DEFER_FAILED as FAILED};
+        const KEPT: u16 = record::DEFER_KEPT;
+        let noted = |details: &[u16]| {
+            let (mut deferring, mut totals) = (Deferring::default(), DeferredTotals::default());
+            let mut details = details.iter();
+            details
+                .try_for_each(|detail| deferring.note(*detail, &mut totals))
+                .map(|()| (deferring.unbegun(), totals))
+                .map_err(|broken| broken.0)
+        };
+        let (unbegun, totals) =
+            noted(&[KEPT, KEPT, BEGUN, KEPT, DONE, BEGUN, FAILED]).expect("sound");
+        assert_eq!(
+            (unbegun, totals.accepted, totals.done, totals.failed),
+            (1, 3, 1, 1)
+        );
+        let too_many = [KEPT; KEPT_MOST as usize + 1];
+        for broken in [
+            &[BEGUN][..],
+            &[KEPT, DONE],
+            &[KEPT, BEGUN, BEGUN],
+            &[KEPT, BEGUN, DONE, FAILED],
+            &[KEPT, 99],
+            &too_many,
+        ] {
+            assert!(noted(broken).is_err(), "{broken:?}");
         }
     }
 

@@ -16,15 +16,12 @@ use mehari_wire::layout::record;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The most code references that a sound worker keeps for a request.
-const KEPT_MOST: u32 = 100;
 /// The most names in the line about dropped calls.
 const NAMED_MOST: usize = 10;
 
 impl Inner {
     /// Takes a worker's record about what its first request defers.
     pub fn take_defer(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), Broken> {
-        const UNKEPT: Broken = Broken("about code that it does not keep");
         if detail == record::DEFER_CALL {
             return self.take_call(index, payload);
         }
@@ -40,29 +37,12 @@ impl Inner {
         let Some(held) = worker.held.front_mut() else {
             return Ok(());
         };
-        let deferring = &mut held.deferring;
-        let totals = &mut self.deferred.totals;
-        match detail {
-            record::DEFER_KEPT if deferring.kept < KEPT_MOST => {
-                deferring.kept += 1;
-                totals.accepted += 1;
-            }
-            record::DEFER_BEGUN if deferring.unbegun() > 0 && !deferring.runs_code => {
-                deferring.runs_code = true;
-                deferring.served_in.get_or_insert(ran);
-                held.timeout = TimeLimits::hard(limit);
-                worker.head_since = Instant::now();
-                worker.waited = Duration::ZERO;
-            }
-            record::DEFER_DONE | record::DEFER_FAILED if deferring.runs_code => {
-                deferring.runs_code = false;
-                deferring.kept -= 1;
-                match detail {
-                    record::DEFER_DONE => totals.done += 1,
-                    _ => totals.failed += 1,
-                }
-            }
-            _ => return Err(UNKEPT),
+        held.deferring.note(detail, &mut self.deferred.totals)?;
+        if detail == record::DEFER_BEGUN {
+            held.deferring.served_in.get_or_insert(ran);
+            held.timeout = TimeLimits::hard(limit);
+            worker.head_since = Instant::now();
+            worker.waited = Duration::ZERO;
         }
         Ok(())
     }
