@@ -6,6 +6,8 @@ use mehari_harness::{binary, eventually, needs, Builder, Request, Rung, Server, 
 use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
 
 /// Subs that a worker calls later. `@ROOT@` is the folder of the site.
 const LATER: &str = r#"package My::Later;
@@ -532,6 +534,37 @@ fn calls_of_a_warm_up_are_dropped() {
     let bytes = &status["pool"]["teams"][0]["warmup"]["memory"];
     let line = format!("mehari_warmup_shared_bytes{{host=\"\"}} {bytes}");
     assert!(metrics.contains(&line), "{line}: {metrics}");
+}
+
+#[test]
+fn call_is_made_although_the_workers_are_never_idle() {
+    let server = site(1)
+        .file(
+            "scripts/works.pl",
+            &plain("my $n = 0; $n++ for 1 .. 20_000; print $n;"),
+        )
+        .ladder()
+        .start();
+    let work = Request::get(&Rung::Registry.url("works.pl"));
+    let begun = Instant::now();
+    let (is_over, made_in_time) = (AtomicBool::new(false), AtomicBool::new(false));
+    let load = || {
+        let mut connection = server.connect();
+        while !is_over.load(Relaxed) && begun.elapsed() < PATIENCE {
+            let answer = connection.send(&work).expect("an answer");
+            assert_eq!(answer.expect(200), "20000");
+            if !notes(&server).is_empty() {
+                made_in_time.store(true, Relaxed);
+                is_over.store(true, Relaxed);
+            }
+        }
+        is_over.store(true, Relaxed);
+    };
+    std::thread::scope(|scope| {
+        (0..8).for_each(|_| drop(scope.spawn(load)));
+        defer(&server, "how=name&sub=note");
+    });
+    assert!(made_in_time.load(Relaxed), "{}", counts(&server));
 }
 
 #[test]

@@ -85,6 +85,7 @@ impl Pool {
                 inner.expire_queues(now);
                 inner.enforce_timeouts(now);
                 inner.replace_overdue(now);
+                inner.note_overdue_calls(now);
                 inner.adjust_workers(now) && !inner.has_requests() && !inner.is_overloaded()
             };
             if may_rest {

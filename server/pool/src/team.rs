@@ -27,6 +27,8 @@ pub(crate) struct Team {
     pub queue: VecDeque<Queued>,
     /// Deferred calls whose requests are over.
     pub deferred: VecDeque<DeferredCall>,
+    /// Whether the oldest of them has waited for too long.
+    pub has_overdue_call: bool,
     pub packing: Packing,
     pub overload: Overload,
     pub false_starts: FalseStarts,
@@ -77,6 +79,7 @@ impl Team {
                 idle: Vec::new(),
                 queue: VecDeque::new(),
                 deferred: VecDeque::new(),
+                has_overdue_call: false,
                 packing: Packing::default(),
                 overload: Overload::default(),
                 false_starts: FalseStarts::default(),

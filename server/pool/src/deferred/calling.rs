@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// of named subs at once.
 const PART: u32 = 4;
 /// A call that has waited for so long goes before the requests that wait.
-const OVERDUE: Duration = Duration::from_secs(10);
+const OVERDUE: Duration = Duration::from_secs(5);
 /// The pseudo-method of a deferred call in logs and in `mehari status`.
 const METHOD: &[u8] = b"DEFERRED";
 
@@ -54,17 +54,26 @@ impl Inner {
         running.count() < (of_team.plan.max / PART).max(1) as usize
     }
 
+    /// Notes which teams have a call that has waited for too long. Called at each round of time
+    /// limits.
+    pub fn note_overdue_calls(&mut self, now: Instant) {
+        for team in &mut self.teams {
+            let oldest = team.deferred.front();
+            let waited = oldest.map(|call| now.saturating_duration_since(call.deferred));
+            team.has_overdue_call = waited.is_some_and(|waited| waited > OVERDUE);
+        }
+    }
+
     /// Gives the oldest call to a worker that has become free although requests wait, if the call
     /// has waited for too long. Returns true if the worker has got the call.
-    pub fn start_overdue(&mut self, index: usize, team: usize, now: Instant) -> bool {
+    pub fn start_overdue(&mut self, index: usize, team: usize) -> bool {
         let is_free = self
             .worker(index)
             .is_some_and(|it| it.held.is_empty() && !it.in_idle);
-        let oldest = self.teams[team].deferred.front();
-        let waited = oldest.map(|call| now.saturating_duration_since(call.deferred));
-        let is_overdue = waited.is_some_and(|waited| waited > OVERDUE);
+        let is_overdue = self.teams[team].has_overdue_call;
         let starts = is_free && is_overdue && self.has_room_for_deferred(team);
         if starts {
+            self.teams[team].has_overdue_call = false;
             self.start_deferred_on(index, team);
         }
         starts
