@@ -494,6 +494,30 @@ fn stop_makes_the_waiting_calls() {
 }
 
 #[test]
+fn stop_waits_for_cleanups_and_kept_code() {
+    let body = "use My::Later; my $r = shift; print 'answered';\n\
+        $r->pool->cleanup_register(sub { My::Later::begin_and_wait('cleanup') });\n\
+        $r->after_response(sub { My::Later::note('code') });";
+    let mut server = site(1)
+        .file("scripts/later.pl", &plain(body))
+        .ladder()
+        .start();
+    let url = Rung::Registry.url("later.pl");
+    assert_eq!(server.get(&url).expect(200), "answered");
+    noted(&server, "begun cleanup");
+    server.signal(Signal::Term);
+    server.log.expect("TERM: finishing the requests under way");
+    let_go(&server);
+    assert!(server.wait().is_some_and(|status| status.success()));
+    let notes = notes(&server);
+    assert!(
+        notes.iter().any(|note| note.starts_with("cleanup ")),
+        "{notes:?}"
+    );
+    assert_eq!(notes.last().map(String::as_str), Some("code"), "{notes:?}");
+}
+
+#[test]
 fn stop_says_which_calls_it_drops() {
     let mut server = site(2).conf("GracefulShutdownTimeout 1\n").start();
     defer(&server, "how=name&sub=begin_and_wait&with=first");
@@ -539,10 +563,7 @@ fn calls_of_a_warm_up_are_dropped() {
 #[test]
 fn call_is_made_although_the_workers_are_never_idle() {
     let server = site(1)
-        .file(
-            "scripts/works.pl",
-            &plain("my $n = 0; $n++ for 1 .. 20_000; print $n;"),
-        )
+        .file("scripts/works.pl", &plain("print 'worked';"))
         .ladder()
         .start();
     let work = Request::get(&Rung::Registry.url("works.pl"));
@@ -552,7 +573,7 @@ fn call_is_made_although_the_workers_are_never_idle() {
         let mut connection = server.connect();
         while !is_over.load(Relaxed) && begun.elapsed() < PATIENCE {
             let answer = connection.send(&work).expect("an answer");
-            assert_eq!(answer.expect(200), "20000");
+            assert_eq!(answer.expect(200), "worked");
             if !notes(&server).is_empty() {
                 made_in_time.store(true, Relaxed);
                 is_over.store(true, Relaxed);

@@ -225,7 +225,7 @@ impl Inner {
             return;
         };
         let (team, script) = (worker.team, worker.script);
-        if self.teams[team].has_overdue_call && self.start_overdue(index, team) {
+        if self.serves_overdue(index, team) {
             return;
         }
         if let Some(queued) = self.next_queued(team, script, now) {

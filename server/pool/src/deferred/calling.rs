@@ -64,22 +64,21 @@ impl Inner {
         }
     }
 
-    /// Gives the oldest call to a worker that has become free although requests wait, if the call
-    /// has waited for too long. Returns true if the worker has got the call.
-    pub fn start_overdue(&mut self, index: usize, team: usize) -> bool {
-        let is_free = self
-            .worker(index)
-            .is_some_and(|it| it.held.is_empty() && !it.in_idle);
-        let is_overdue = self.teams[team].has_overdue_call;
-        let starts = is_free && is_overdue && self.has_room_for_deferred(team);
-        if starts {
-            self.teams[team].has_overdue_call = false;
+    /// Gives the oldest call to a worker that has finished a request although other requests wait,
+    /// if the call has waited for too long. Returns true if the worker gets no request now: it has
+    /// got the call, or has to finish the requests in its mailbox first.
+    pub fn serves_overdue(&mut self, index: usize, team: usize) -> bool {
+        if !self.teams[team].has_overdue_call || !self.has_room_for_deferred(team) {
+            return false;
+        }
+        if self.worker(index).is_some_and(|it| it.held.is_empty()) {
             self.start_deferred_on(index, team);
         }
-        starts
+        true
     }
 
     fn start_deferred_on(&mut self, index: usize, team: usize) {
+        self.teams[team].has_overdue_call = false;
         let Some(call) = self.teams[team].deferred.pop_front() else {
             return;
         };
