@@ -34,6 +34,7 @@ BOOT:
     mehari_filter_boot(aTHX);
     mehari_layers_boot(aTHX);
     mehari_inspection_boot(aTHX);
+    mehari_deferred_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -29,6 +29,7 @@ mod http_load;
 mod httpd;
 mod httperf;
 mod inspect;
+mod keeper_process;
 mod lua_pool;
 mod manual;
 mod memory;
@@ -267,6 +268,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         // Only the server itself runs these commands.
         Some("certificate-process") => certificate_process::run(arguments.collect()),
+        Some("keeper-process") => keeper_process::run(arguments.collect()),
         Some("lua-pool") => lua_pool::run(arguments.collect()),
         Some("sampler") => sampler::run(arguments.collect()),
         Some(name) => match named(name) {

@@ -9,6 +9,15 @@ require Mehari::Built;
 require XSLoader;
 XSLoader::load('Mehari', $VERSION);
 
+# Defers the call of a sub until the client has its response. Mehari::Deferred describes it.
+sub after_response { require Mehari::Deferred; goto &Mehari::Deferred::add }
+
+# `$r->after_response`. The first method dies if the request has ended.
+sub Apache2::RequestRec::after_response { my $r = shift; $r->status; require Mehari::Deferred; goto &Mehari::Deferred::add }
+
+# Called by xs/phases/deferred.c.
+sub _run_deferred { require Mehari::Deferred; goto &Mehari::Deferred::run }
+
 1;
 
 __END__
@@ -47,6 +56,11 @@ L<Mehari::State> is a tied hash for bytes, and L<Mehari::State::Structures> is a
 values of any kind. L<Mehari::Cache> is a cache for parts of pages. L<CHI::Driver::Mehari>,
 L<Apache::Session::Mehari> and L<Apache::ASP::State> use these modules as stores for CHI,
 Apache::Session and Apache::ASP.
+
+=item Work after the response
+
+L<Mehari::Deferred> describes C<Mehari::after_response>, C<< $r->after_response >> and
+C<< $env->{'mehari.after_response'} >>.
 
 =item PSGI
 

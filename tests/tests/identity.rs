@@ -2,7 +2,7 @@
 
 use mehari_harness::binary::is_open_to_others;
 use mehari_harness::scripts::plain;
-use mehari_harness::{eventually, needs_machine, Builder, Server, PATIENCE};
+use mehari_harness::{eventually, needs, needs_machine, Builder, Server, PATIENCE};
 use rustix::process::Signal;
 use std::fs::{set_permissions, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -126,6 +126,160 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
         .site
         .read("logs/access.log")
         .contains("/registry/who.pl"));
+}
+
+/// Returns a port below 1024 that is free.
+fn port_of_root() -> u16 {
+    let free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (700..1024)
+        .rev()
+        .find(free)
+        .expect("a free port below 1024")
+}
+
+fn make_certificate(pem: &std::path::Path) {
+    let made = std::process::Command::new(mehari_harness::binary::mehari())
+        .args(["certificate", "--out"])
+        .arg(pem)
+        .args(["localhost", "127.0.0.1"])
+        .output();
+    assert!(made.expect("mehari runs").status.success());
+    set_permissions(pem, Permissions::from_mode(0o600)).expect("own file");
+}
+
+/// A server that root starts, on a port that only root may bind, with a key that only root may
+/// read.
+fn server_of_root(builder: Builder) -> Server {
+    make_certificate(&builder.folder_of("secret.pem"));
+    who(builder)
+        .ladder()
+        .without_listen()
+        .args(&["--listen", &format!("127.0.0.1:{}", port_of_root())])
+        .args(&["--listen", "https://127.0.0.1:0"])
+        .conf(&format!(
+            "User {USER}\nGroup {USER}\nPidFile own.pid\nSSLCertificateFile secret.pem\n\
+             CustomLog logs/access.log common\nErrorLog logs/error.log\n"
+        ))
+        .start()
+}
+
+#[track_caller]
+fn answers_over_tls(server: &Server) {
+    let url = format!("{}registry/who.pl", server.urls()[1]);
+    let output = std::process::Command::new("curl")
+        .args(["-s", "-k", "--max-time", "20", &url])
+        .output()
+        .expect("curl runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("secret Permission denied"), "{url}: {text}");
+}
+
+#[test]
+fn upgrade_of_a_server_that_root_started_serves_as_its_user_again() {
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    needs!("curl");
+    let mut server = server_of_root(Server::builder().folder("logs"));
+    assert!(server.port() < 1024);
+    for round in 0..2 {
+        if round == 0 {
+            let output = server.control(&["upgrade"]);
+            assert!(output.status.success(), "{output:?}");
+        } else {
+            server.signal(Signal::Usr2);
+        }
+        server.follow_upgrade();
+        check_everybody(&server);
+        answers_over_tls(&server);
+        assert_eq!(server.site.read("own.pid"), format!("{}\n", server.pid()));
+        assert!(!server.site.path("control.new").exists());
+    }
+    let access = server.site.path("logs/access.log");
+    std::fs::rename(&access, server.site.path("logs/access.old")).expect("own file");
+    server.signal(Signal::Usr1);
+    assert!(eventually(PATIENCE, || access.exists()), "not reopened");
+    let user: u32 = number("-u").parse().expect("a number");
+    assert_eq!(access.metadata().expect("a log").uid(), user);
+    assert!(server.control(&["reload"]).status.success());
+    check_everybody(&server);
+    server.signal(Signal::Term);
+    assert!(server.successor_ends());
+    for name in ["own.pid", "control"] {
+        let path = server.site.path(name);
+        assert!(eventually(PATIENCE, || !path.exists()), "{name} is left");
+    }
+}
+
+#[test]
+fn upgrade_that_fails_as_root_leaves_the_running_server_alone() {
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    needs!("curl");
+    let server = server_of_root(Server::builder().folder("logs"));
+    let good = server.site.read("httpd.conf");
+    let (pid, number) = (server.pid(), server.site.read("own.pid"));
+    for (more, told) in [
+        ("NoSuchDirective on\n", "NoSuchDirective"),
+        ("PerlModule No::Such::Module\n", "No/Such/Module.pm"),
+        ("SSLCertificateFile none.pem\n", "none.pem"),
+    ] {
+        let text = format!("{good}\n{more}");
+        server.site.replace("httpd.conf", &text);
+        let output = server.control(&["upgrade"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(told), "{said}");
+        assert!(said.contains(&format!("process {pid} goes on")), "{said}");
+        assert_eq!(server.status()["pid"], pid);
+        assert_eq!(server.site.read("own.pid"), number);
+        assert!(!server.site.path("control.new").exists(), "{said}");
+        check_everybody(&server);
+    }
+}
+
+/// Returns the process that keeps root's rights for a server.
+fn keeper_of(server: &Server) -> i32 {
+    let all = mehari_harness::processes::descendants(server.pid());
+    let is_keeper = |pid: &i32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words
+            .split(|byte| *byte == 0)
+            .any(|word| word == b"keeper-process")
+    };
+    let found = all.into_iter().map(|process| process.pid).find(is_keeper);
+    found.expect("the server has a keeper")
+}
+
+#[test]
+fn upgrade_without_the_keeper_is_refused_in_one_line() {
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    let server = server_of_root(Server::builder().folder("logs"));
+    mehari_harness::processes::signal(keeper_of(&server), Signal::Kill);
+    let output = server.control(&["upgrade"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let pid = server.pid();
+    let line = format!(
+        "the process that keeps root's rights has ended; expected a restart; process {pid} goes on"
+    );
+    assert!(said.contains(&line), "{said}");
+    check_everybody(&server);
+}
+
+#[test]
+fn keeper_is_started_by_the_server_alone() {
+    for words in [&[][..], &["", "control", "control", "", "/bin/true"]] {
+        let output = std::process::Command::new(mehari_harness::binary::mehari())
+            .arg("keeper-process")
+            .args(words)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("mehari runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("the server starts this itself"), "{said}");
+    }
 }
 
 #[test]

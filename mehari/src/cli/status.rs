@@ -84,6 +84,7 @@ fn show(answer: &Value) -> String {
     let totals = &pool["totals"];
     tell_counts("workers replaced", &totals["replaced"], &mut text);
     tell_counts("requests refused", &totals["refusals"], &mut text);
+    tell_deferred(&pool["deferred"], &mut text);
     scripts(&pool["scripts"], &mut text);
     tell_learned(&pool["learned"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
@@ -157,6 +158,18 @@ fn tell_counts(what: &str, by_reason: &Value, text: &mut String) {
         .collect();
     if !told.is_empty() {
         let _ = writeln!(text, "{what}: {}", told.join(", "));
+    }
+}
+
+/// Writes what became of the calls that requests have deferred.
+fn tell_deferred(deferred: &Value, text: &mut String) {
+    let all = deferred.as_object().into_iter().flatten();
+    let counts = all.filter(|(name, count)| count.as_u64() > Some(0) && *name != "waiting_bytes");
+    let told: Vec<String> = counts
+        .map(|(name, count)| format!("{} {count}", name.replace('_', " ")))
+        .collect();
+    if !told.is_empty() {
+        let _ = writeln!(text, "deferred calls: {}", told.join(", "));
     }
 }
 

@@ -114,6 +114,8 @@ uint32_t mehari_answer_count(void); /* the number of answers that the front has 
 bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome);
 /* Asks the front and waits. NULL: there is no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
+/* Gives the call of a named sub to the front and waits. False: the front has no room. */
+bool mehari_defer(const mehari_text *parts, int count);
 /* Writes one record, which joins the `parts`. Blocks while the ring is full. */
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
 void mehari_ring_publish(void);

@@ -127,6 +127,15 @@ bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome)
   return true;
 }
 
+bool mehari_defer(const mehari_text *parts, int count)
+{
+  uint32_t before = mehari_answer_count();
+  mehari_response_outcome outcome;
+  mehari_question_note(mehari_box);
+  mehari_ring_put(MEHARI_RECORD_DEFER, MEHARI_DEFER_CALL, parts, count);
+  return mehari_receive_outcome(before, &outcome) && outcome.status == 202;
+}
+
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
 {
   if (!mehari_serving || mehari_in_child)

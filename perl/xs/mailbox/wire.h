@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 13u
+#define MEHARI_VERSION 14u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -108,7 +108,10 @@ enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_
         * connection. */
        MEHARI_TASK_CONNECTION,
        MEHARI_TASK_REWIND, /* as FORK, but the process is rewound after each request */
-       MEHARI_TASK_AUTO /* as REWIND while there is room for a picture, else as FORK */ };
+       MEHARI_TASK_AUTO, /* as REWIND while there is room for a picture, else as FORK */
+       /* There is no request. The worker calls the sub with this name. The body has its
+        * arguments. */
+       MEHARI_TASK_DEFERRED };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
        /* The request is part of a page with server-side includes. */
@@ -220,7 +223,21 @@ enum {
   MEHARI_RECORD_MODULES,
   /* A part of a traced request's time. Detail: MEHARI_PART_*. Payload: a mehari_part, then the
    * part's name. A part comes after the parts within it. */
-  MEHARI_RECORD_PART
+  MEHARI_RECORD_PART,
+  /* About calls that the request defers. Detail: MEHARI_DEFER_*. */
+  MEHARI_RECORD_DEFER
+};
+enum {
+  /* The call of a named sub. Payload: the name, NUL, the frozen arguments. The front answers with a
+   * mehari_outcome_frame: status 202, or 503 if it has no room. */
+  MEHARI_DEFER_CALL,
+  /* The worker itself: it keeps code, begins to call the oldest kept code, and how that has ended.
+   * Or it keeps no more code. */
+  MEHARI_DEFER_KEPT,
+  MEHARI_DEFER_BEGUN,
+  MEHARI_DEFER_DONE,
+  MEHARI_DEFER_FAILED,
+  MEHARI_DEFER_REFUSED
 };
 enum {
   MEHARI_PART_REQUEST = 1, /* from taking the request to DONE */

@@ -318,7 +318,7 @@ static void after_response(pTHX_ mehari_rec *rec)
   bool logs = mehari_rec_logs(rec), cleans = mehari_rec_cleans_up(rec);
   for (; last->next; cleans |= mehari_rec_cleans_up(last))
     last = last->next;
-  if (!logs && !cleans)
+  if (!logs && !cleans && !mehari_deferred_is_kept(aTHX))
     return;
   mehari_ring_publish();
   mehari_mailbox_state(MEHARI_STATE_CLEANUP);
@@ -328,6 +328,7 @@ static void after_response(pTHX_ mehari_rec *rec)
   for (; last != rec; last = last->prev)
     clean_up(aTHX_ last);
   clean_up(aTHX_ rec);
+  mehari_deferred_run(aTHX);
 }
 
 bool mehari_phases_serve(pTHX)
@@ -349,9 +350,10 @@ bool mehari_phases_serve(pTHX)
   else
     mehari_rec_end(aTHX_ rec, status);
   /* A connection is not a request and is not logged. */
-  if (rec->job.frame->task == MEHARI_TASK_CONNECTION)
+  if (rec->job.frame->task == MEHARI_TASK_CONNECTION) {
     mehari_rec_run_cleanups(aTHX_ rec);
-  else if (begun)
+    mehari_deferred_run(aTHX);
+  } else if (begun)
     after_response(aTHX_ rec);
   return begun;
 }

@@ -80,6 +80,13 @@ mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user);
 void mehari_connections_boot(pTHX);
 int mehari_connection_serve(pTHX_ mehari_rec *rec);
 
+/* deferred.c: calls after the response. */
+void mehari_deferred_boot(pTHX);
+bool mehari_deferred_is_kept(pTHX); /* whether the request keeps code to call */
+void mehari_deferred_run(pTHX); /* calls the kept code */
+void mehari_deferred_forget(pTHX); /* called at the end of a request */
+bool mehari_deferred_serve(pTHX); /* serves a frame with the task MEHARI_TASK_DEFERRED */
+
 /* phases.c */
 bool mehari_rec_logs(mehari_rec *rec); /* whether the record has Log handlers to run */
 bool mehari_rec_cleans_up(mehari_rec *rec);

@@ -201,7 +201,7 @@ static void serve(pTHX)
   }
   mehari_input_begin(aTHX);
   mehari_errors_begin(aTHX);
-  bool begun = mehari_phases_serve(aTHX);
+  bool begun = mehari_now.frame->task == MEHARI_TASK_DEFERRED ? mehari_deferred_serve(aTHX) : mehari_phases_serve(aTHX);
   mehari_guard(aTHX_ in_guard_cleanup, NULL, NULL);
   if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS) {
     mehari_stdout_replaced();
@@ -214,6 +214,7 @@ static void serve(pTHX)
   if (mehari_touched)
     mehari_watch_put_back();
   mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : mehari_replace ? MEHARI_DONE_REPLACE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
+  mehari_deferred_forget(aTHX);
   mehari_request_drop(aTHX);
   FREETMPS;
 }

@@ -22,16 +22,16 @@ typedef struct {
 enum {
   REQUEST_METHOD, SCRIPT_NAME, PATH_INFO, REQUEST_URI, QUERY_STRING, SERVER_NAME, SERVER_PORT, SERVER_PROTOCOL, REMOTE_ADDR, REMOTE_PORT,
   HTTPS, CONTENT_LENGTH, PSGI_VERSION, URL_SCHEME, INPUT, ERRORS, MULTITHREAD, MULTIPROCESS, RUN_ONCE, NONBLOCKING, STREAMING, INPUT_BUFFERED, HARAKIRI, CLEANUP,
-  CLEANUP_HANDLERS, INFORMATIONAL, NAMES
+  CLEANUP_HANDLERS, INFORMATIONAL, AFTER_RESPONSE, NAMES
 };
 static const char *const texts[NAMES] = {
   "REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO", "REQUEST_URI", "QUERY_STRING", "SERVER_NAME", "SERVER_PORT", "SERVER_PROTOCOL", "REMOTE_ADDR",
   "REMOTE_PORT", "HTTPS", "CONTENT_LENGTH", "psgi.version", "psgi.url_scheme", "psgi.input", "psgi.errors", "psgi.multithread", "psgi.multiprocess",
   "psgi.run_once", "psgi.nonblocking", "psgi.streaming", "psgix.input.buffered", "psgix.harakiri", "psgix.cleanup", "psgix.cleanup.handlers",
-  "psgix.informational",
+  "psgix.informational", "mehari.after_response",
 };
 static slot slots[NAMES];
-static SV *errors, *informational; /* the values to which references in the hash point */
+static SV *errors, *informational, *after_response; /* the values to which references in the hash point */
 
 /* The number of fields with a slot, the same as in environment/names.c. Other fields are stored
  * without a slot. */
@@ -70,6 +70,7 @@ void mehari_psgi_environment_open(pTHX)
   }
   errors = (SV *)gv_fetchpvs("STDERR", GV_ADD, SVt_PVIO);
   informational = (SV *)get_cv("Mehari::PSGI::informational", 0);
+  after_response = (SV *)get_cv("Mehari::after_response", 0);
 }
 
 static void store(pTHX_ HV *into, slot *this, SV *value)
@@ -300,6 +301,7 @@ HV *mehari_psgi_environment(pTHX)
   if (!slots[CLEANUP_HANDLERS].value)
     store(aTHX_ into, &slots[CLEANUP_HANDLERS], newRV_noinc((SV *)newAV()));
   store_reference(aTHX_ into, INFORMATIONAL, informational);
+  store_reference(aTHX_ into, AFTER_RESPONSE, after_response);
   slots[CONTENT_LENGTH].request = 0;
   store_fields(aTHX_ into);
   store_content_length(aTHX_ into);
@@ -352,6 +354,8 @@ static bool is_untouched(const slot *this, SV *value)
     return SvROK(value) && SvRV(value) == errors;
   if (this == &slots[INFORMATIONAL])
     return SvROK(value) && SvRV(value) == informational;
+  if (this == &slots[AFTER_RESPONSE])
+    return SvROK(value) && SvRV(value) == after_response;
   if (this == &slots[PSGI_VERSION])
     return SvROK(value) && is_version(SvRV(value));
   if (this == &slots[CLEANUP_HANDLERS])

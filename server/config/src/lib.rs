@@ -128,7 +128,9 @@ pub use settings::{
 };
 pub use site::*;
 pub use spelling::Spelling;
-pub use team::{IdleLimit, QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy};
+pub use team::{
+    DeferredLimits, IdleLimit, QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy,
+};
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
 pub use traffic::*;

@@ -59,8 +59,20 @@ pub struct WorkerPolicy {
     /// `WorkerDepth`: the number of requests, 1 to 4, that may lie in a worker's mailbox without
     /// being started.
     pub depth: u32,
+    pub deferred: DeferredLimits,
     /// `GracefulShutdownTimeout`: how long the server waits for running requests when it stops.
     pub stop_timeout: Duration,
+}
+
+/// The limits of deferred calls (`$r->after_response`), which all teams share.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct DeferredLimits {
+    /// `DeferredCalls`: how many calls of named subs may wait.
+    pub calls: u32,
+    /// `DeferredCallsMemory`: the bytes that they may take.
+    pub bytes: u64,
+    /// `DeferredCallTimeout`: how long a call may run.
+    pub timeout: Duration,
 }
 
 /// The wait in the queue above which a team counts as overloaded.

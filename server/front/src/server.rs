@@ -290,8 +290,8 @@ async fn await_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
     }
 }
 
-/// Waits until all connections have ended by themselves, the time limit has passed, or the order
-/// `Now` comes.
+/// Waits until all connections have ended by themselves and the workers have finished their
+/// cleanups and deferred calls, the time limit has passed, or the order `Now` comes.
 async fn finish(shared: &Shared, how: Stop, stop: &mut watch::Receiver<Stop>) {
     shared.connections.stopping.set(true);
     if how == Stop::Replaced {
@@ -306,8 +306,12 @@ async fn finish(shared: &Shared, how: Stop, stop: &mut watch::Receiver<Stop>) {
             std::future::pending::<()>().await;
         }
     };
+    let finished = async {
+        shared.connections.registry.wait_until_empty().await;
+        shared.backends.pool.finished_all().await;
+    };
     tokio::select! {
-        () = shared.connections.registry.wait_until_empty() => {}
+        () = finished => {}
         () = tokio::time::sleep(limit) => {}
         () = impatient => {}
     }

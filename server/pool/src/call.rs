@@ -36,6 +36,8 @@ pub enum Task<'a> {
     /// The worker serves a connection by itself. The [`Body::File`] is the client's socket. There
     /// is no request, and the response says only that the connection has ended.
     Connection,
+    /// The worker calls the sub with this name. The body has the arguments.
+    Deferred { name: &'a [u8] },
 }
 
 /// The result of the front's own authentication.
@@ -99,6 +101,12 @@ pub struct TimeLimits {
     pub hard: std::time::Duration,
     /// After this time the request's Perl stack is logged (`SlowRequestTime`).
     pub soft: Option<std::time::Duration>,
+}
+
+impl TimeLimits {
+    pub fn hard(hard: std::time::Duration) -> TimeLimits {
+        TimeLimits { hard, soft: None }
+    }
 }
 
 /// The request line.

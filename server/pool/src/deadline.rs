@@ -85,6 +85,7 @@ impl Pool {
                 inner.expire_queues(now);
                 inner.enforce_timeouts(now);
                 inner.replace_overdue(now);
+                inner.note_overdue_calls(now);
                 inner.adjust_workers(now) && !inner.has_requests() && !inner.is_overloaded()
             };
             if may_rest {
@@ -208,6 +209,7 @@ impl Inner {
     }
 
     fn kill_overdue(&mut self, index: usize) {
+        let is_deferred = self.note_overdue_call(index);
         let Some(worker) = self.workers[index].as_mut() else {
             return;
         };
@@ -219,12 +221,16 @@ impl Inner {
         held.owed.arrived().fail(Fault::TimedOut);
         worker.killed = true;
         worker.kill();
-        self.totals.timed_out += 1;
+        let (what, directive) = match is_deferred {
+            true => ("deferred call", "DeferredCallTimeout"),
+            false => ("request", "Timeout"),
+        };
+        self.totals.timed_out += u64::from(!is_deferred);
         self.log.log(
             LogLevel::Error,
             origin,
             format_args!(
-                "the request ran longer than {} s (Timeout): its worker is killed",
+                "the {what} ran longer than {} s ({directive}): its worker is killed",
                 limit.as_secs_f64()
             ),
         );

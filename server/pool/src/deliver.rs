@@ -3,6 +3,7 @@
 //! mistake, so the answer is 500 and the worker goes on.
 
 use crate::call::{Fault, Fetch, Head, ResponseOutcome};
+use crate::deferral::is_call;
 use crate::false_starts::FalseStarts;
 use crate::frame::task_of;
 use crate::frame::{asker, encode};
@@ -102,7 +103,10 @@ impl Inner {
                 return Ok(());
             };
             let named = format!("{} {}", request.method, request.target);
-            let asked = format!("client {}] [{named}", request.client);
+            let asked = match request.client.as_str() {
+                "" => named.clone(),
+                client => format!("client {client}] [{named}"),
+            };
             self.log.log_of_request(level, origin, &asked, payload);
             let number = origin.request.unwrap_or_default();
             self.log.groups().name_request(number, &named);
@@ -121,6 +125,9 @@ impl Inner {
                 trace.add(part);
             }
             return Ok(());
+        }
+        if record.kind == record::DEFER {
+            return self.take_defer(index, record.detail, payload);
         }
         if record.kind == record::ASK {
             return self.answer_question(index, record.detail, payload);
@@ -301,14 +308,17 @@ impl Inner {
             self.holding.remove(index);
         }
         worker.served += 1;
-        let place = worker.team;
+        let (place, pid) = (worker.team, worker.pid);
         let team = self.teams.get_mut(place);
         if let Some(team) = team.filter(|team| team.false_starts.in_a_row > 0) {
             team.false_starts = FalseStarts::default();
         }
         let now = Instant::now();
-        worker.last_took = now.saturating_duration_since(worker.head_since);
-        if let Some(team) = self.teams.get_mut(place) {
+        let deferring = std::mem::take(&mut held.deferring);
+        let took = now.saturating_duration_since(worker.head_since);
+        worker.last_took = deferring.served_in.unwrap_or(took);
+        let is_request = !is_call(held.request_id);
+        if let Some(team) = self.teams.get_mut(place).filter(|_| is_request) {
             team.overload.note_service(worker.last_took);
         }
         worker.head_since = now;
@@ -321,8 +331,10 @@ impl Inner {
         if let Some(frame) = frame {
             held.tries.put_back += 1;
             self.put_back(place, held, frame);
+            self.forget_deferred(deferring);
         } else {
             held.owed.fail(Fault::BadResponse);
+            self.release_deferred(place, pid, deferring);
         }
         self.after_request(index, detail);
         self.worker_is_free(index);

@@ -5,6 +5,7 @@
 
 use crate::arrived::{self, Owed};
 use crate::call::{Body, Call, Fault};
+use crate::deferral::Deferring;
 use crate::frame::{encode, is_sound};
 use crate::inner::Inner;
 use crate::queued::Queued;
@@ -96,6 +97,7 @@ impl Inner {
             head_seen: false,
             tapped: false,
             fetched: false,
+            deferring: Deferring::default(),
         };
         self.submit_held(index, held, now);
     }
@@ -154,7 +156,7 @@ impl Inner {
             .or_else(|| self.shortest(team, now, |_| true))
     }
 
-    fn pick_idle(&mut self, team: usize) -> Option<usize> {
+    pub fn pick_idle(&mut self, team: usize) -> Option<usize> {
         while let Some(index) = self.teams[team].idle.pop() {
             if let Some(worker) = self.worker(index) {
                 worker.in_idle = false;
@@ -205,6 +207,9 @@ impl Inner {
                 worker.in_idle = true;
                 let team = worker.team;
                 self.teams[team].idle.push(index);
+                if !self.teams[team].deferred.is_empty() {
+                    self.start_deferred(team);
+                }
             }
         }
     }
@@ -220,6 +225,9 @@ impl Inner {
             return;
         };
         let (team, script) = (worker.team, worker.script);
+        if self.serves_overdue(index, team) {
+            return;
+        }
         if let Some(queued) = self.next_queued(team, script, now) {
             self.place_queued(index, queued, now);
         } else {
@@ -245,6 +253,7 @@ impl Inner {
             head_seen: false,
             tapped: false,
             fetched: false,
+            deferring: Deferring::default(),
         };
         if self.spare_frames.len() < 64 && queued.frame.capacity() <= 16 * 1024 {
             self.spare_frames.push(queued.frame);

@@ -76,7 +76,9 @@ impl Inner {
             self.totals.workers_died += 1;
             worker.kill();
         }
-        for held in worker.held.drain(..) {
+        for mut held in worker.held.drain(..) {
+            let deferring = std::mem::take(&mut held.deferring);
+            self.release_deferred(worker.team, worker.pid, deferring);
             if !held.ended {
                 self.log.log(
                     LogLevel::Error,

@@ -256,6 +256,7 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         Task::Psgi { file, .. } => (TaskKind::Psgi, file),
         Task::Front { file, .. } => (TaskKind::Front, file),
         Task::Connection => (TaskKind::Connection, b""),
+        Task::Deferred { name } => (TaskKind::Deferred, name),
     }
 }
 

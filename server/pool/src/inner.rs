@@ -80,6 +80,7 @@ pub(crate) struct Inner {
     pub rewound: crate::rewound::Rewound,
     pub learned: crate::learned::Learned,
     pub questions: crate::explanation::Questions,
+    pub deferred: crate::deferral::Deferred,
 }
 
 /// Counts since the start, for the status page.
@@ -135,6 +136,7 @@ impl Pool {
             rewound: Default::default(),
             learned: Default::default(),
             questions: Default::default(),
+            deferred: Default::default(),
         };
         Ok(Pool(Rc::new(Shared {
             inner: RefCell::new(inner),

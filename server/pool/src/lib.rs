@@ -14,6 +14,8 @@ mod arrived;
 mod call;
 mod configurator;
 mod deadline;
+mod deferral;
+mod deferred;
 mod deliver;
 mod dispatch;
 mod ends;
@@ -72,6 +74,7 @@ pub use call::{
     WarmupResolver,
 };
 pub use configurator::Configurator;
+pub use deferral::{DeferredStatus, DeferredTotals};
 pub use exchange::WorkerExchange;
 pub use explain::explain_unserved;
 pub use explanation::{Effect, ExplainError, Explanation, Finding, Recompiled};

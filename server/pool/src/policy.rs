@@ -137,7 +137,7 @@ impl Inner {
         let beyond = waiting.saturating_sub(plan.max);
         let total = total + beyond;
         let may_be_empty = team.policy.may_be_empty();
-        let rests = may_be_empty && !is_queued && spare == total && waiting == 0;
+        let rests = may_be_empty && !team.has_work() && spare == total && waiting == 0;
         let least = if rests { 0 } else { plan.min_spare };
         // While all workers are taken, each queued request may need one.
         let wanted = match spare {
@@ -166,7 +166,7 @@ impl Inner {
         }
         let too_many = spare > plan.max_spare || total > plan.max;
         let idle_limit = team.policy.limits.idle.filter(|_| spare > least);
-        if starting == 0 && !is_queued {
+        if starting == 0 && !self.teams[index].has_work() {
             if too_many {
                 self.retire_coldest(index, now, Duration::from_secs(1));
             } else if idle_limit.is_some_and(|it| self.retire_coldest(index, now, it.time)) {

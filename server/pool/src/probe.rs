@@ -37,6 +37,7 @@ pub fn records<'a>(
         head_seen: false,
         tapped: false,
         fetched: false,
+        deferring: Default::default(),
     };
     let taken = take_all(&mut held, records);
     if held.ended {

@@ -46,6 +46,7 @@ impl Pool {
         spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
         spawn_local(pool.clone().enforce_limits());
+        spawn_local(pool.clone().follow_deferred());
         spawn_local(pool.clone().measure_memory());
         Ok(pool)
     }

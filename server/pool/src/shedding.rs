@@ -47,7 +47,12 @@ impl Team {
 
     /// The most requests that a worker may hold. An overloaded team's requests wait in the queue,
     /// where they are counted, unless they are so short that a worker would have to wait for them.
+    /// While a deferred call has waited for too long, requests wait in the queue, too, so that a
+    /// worker becomes free for the call.
     pub fn depth(&self) -> usize {
+        if self.has_overdue_call {
+            return 1;
+        }
         if self.overload.is_current() && self.overload.service() >= SLOW {
             return 1;
         }

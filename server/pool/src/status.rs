@@ -35,6 +35,7 @@ pub struct PoolStatus {
     pub scripts: Vec<crate::RewoundScript>,
     /// The modules that templates of the next generation load before their scripts' requests.
     pub learned: Vec<crate::LearnedModule>,
+    pub deferred: crate::DeferredStatus,
 }
 
 /// A team: the team of the main server, or of a virtual host with `PerlOptions +Clone` or
@@ -140,7 +141,7 @@ impl Pool {
             plan: inner.teams[0].plan.clone(),
             limit: teams.iter().map(|team| team.plan.max).sum(),
             queue: sum(|team| team.queue),
-            active_requests: inner.active_requests,
+            active_requests: inner.active_requests.saturating_sub(inner.deferred.running),
             busy: sum(|team| team.busy),
             idle: sum(|team| team.idle),
             false_starts: teams.iter().map(|it| it.false_starts).max().unwrap_or(0),
@@ -150,6 +151,7 @@ impl Pool {
             memory: inner.memory,
             scripts: inner.rewound.all(),
             learned: inner.learned.all(),
+            deferred: inner.deferred_status(),
         }
     }
 }

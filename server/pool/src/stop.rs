@@ -26,6 +26,7 @@ impl Pool {
         {
             let mut inner = self.borrow();
             inner.stopping = true;
+            inner.drop_deferred();
             inner.current = 0;
             for worker in inner.workers.iter_mut().flatten() {
                 waited_for.push(worker.pid);

@@ -4,6 +4,7 @@
 //! The main server's team is the first of the pool's list. Each virtual host with `PerlOptions
 //! +Clone` or `+Parent` has its own team, so its slow requests do not delay other hosts.
 
+use crate::deferral::DeferredCall;
 use crate::false_starts::FalseStarts;
 use crate::overload::Overload;
 use crate::packing::Packing;
@@ -24,6 +25,10 @@ pub(crate) struct Team {
     /// Idle workers of the current generation. The worker used last stands last.
     pub idle: Vec<usize>,
     pub queue: VecDeque<Queued>,
+    /// Deferred calls whose requests are over.
+    pub deferred: VecDeque<DeferredCall>,
+    /// Whether the oldest of them has waited for too long.
+    pub has_overdue_call: bool,
     pub packing: Packing,
     pub overload: Overload,
     pub false_starts: FalseStarts,
@@ -45,7 +50,12 @@ impl std::fmt::Display for Of<'_> {
 impl Team {
     /// Whether the team needs no worker now. A team whose workers do not start needs one.
     pub fn may_rest(&self, now: Instant) -> bool {
-        self.policy.may_be_empty() && self.queue.is_empty() && !self.false_starts.hold_back(now)
+        self.policy.may_be_empty() && !self.has_work() && !self.false_starts.hold_back(now)
+    }
+
+    /// Whether a request or a deferred call waits for a worker.
+    pub fn has_work(&self) -> bool {
+        !self.queue.is_empty() || !self.deferred.is_empty()
     }
 
     /// Returns a plan as a log line.
@@ -68,6 +78,8 @@ impl Team {
                 plan,
                 idle: Vec::new(),
                 queue: VecDeque::new(),
+                deferred: VecDeque::new(),
+                has_overdue_call: false,
                 packing: Packing::default(),
                 overload: Overload::default(),
                 false_starts: FalseStarts::default(),

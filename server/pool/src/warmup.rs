@@ -195,7 +195,9 @@ fn fits(task: &Task<'_>) -> Result<(), &'static str> {
             "`PerlIsolation rewind` begins in a clean process, so a warm-up has no effect on it",
         ),
         Task::Handler { .. } | Task::Psgi { .. } => Ok(()),
-        Task::Front { .. } | Task::Connection => Err("Perl does not answer this path"),
+        Task::Front { .. } | Task::Connection | Task::Deferred { .. } => {
+            Err("Perl does not answer this path")
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::arrived::Owed;
 use crate::call::{RunningRequest, TimeLimits};
+use crate::deferral::{deferring_request, Deferring};
 use crate::frame;
 use crate::memory::MemoryHistory;
 use crate::script::Script;
@@ -44,6 +45,7 @@ pub struct HeldRequest {
     pub tapped: bool,
     /// Whether the front's response went to the worker's filters.
     pub fetched: bool,
+    pub deferring: Deferring,
 }
 
 impl HeldRequest {
@@ -56,7 +58,7 @@ impl HeldRequest {
 /// Returns the origin of a log line about a request that a worker holds.
 pub fn origin(held: &HeldRequest, pid: u32) -> Origin {
     Origin {
-        request: Some(held.request_id),
+        request: Some(deferring_request(held.request_id)),
         worker: Some(pid),
         host: held.host,
         ..Origin::default()

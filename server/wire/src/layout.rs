@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -139,6 +139,8 @@ pub enum TaskKind {
     Rewind,
     /// As `Rewind` while there is memory for the script's picture, else as `Fork`.
     Auto,
+    /// Calls the sub with this name instead of serving a request. The body has the arguments.
+    Deferred,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,6 +298,19 @@ pub mod record {
     /// [`part`](super::part). The payload is a [`PartHeader`](super::PartHeader), then the part's
     /// name. A part comes after the parts within it.
     pub const PART: u16 = 15;
+    /// About calls that the request defers. The detail is one of the next constants.
+    pub const DEFER: u16 = 16;
+    /// The call of a named sub: the name, NUL, the frozen arguments. The front answers with an
+    /// [`OutcomeFrame`](super::OutcomeFrame): status 202, or 503 if it has no room.
+    pub const DEFER_CALL: u16 = 0;
+    /// The worker keeps code to call after the request.
+    pub const DEFER_KEPT: u16 = 1;
+    /// The worker begins to call the oldest kept code, and how the call has ended.
+    pub const DEFER_BEGUN: u16 = 2;
+    pub const DEFER_DONE: u16 = 3;
+    pub const DEFER_FAILED: u16 = 4;
+    /// The worker keeps no more code for this request.
+    pub const DEFER_REFUSED: u16 = 5;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;

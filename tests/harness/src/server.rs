@@ -97,6 +97,14 @@ impl Server {
         self.address.port()
     }
 
+    /// Returns all URLs of the line of readiness, in the order of the configuration.
+    pub fn urls(&self) -> Vec<String> {
+        let line = self.stdout.lines().into_iter().next().unwrap_or_default();
+        let words = line.split_whitespace();
+        let urls = words.filter(|word| word.contains("://"));
+        urls.map(str::to_owned).collect()
+    }
+
     pub fn connect(&self) -> Connection {
         Connection::open(self.address)
     }

@@ -27,7 +27,7 @@ fn every_metric_stands_in_the_reference() {
         .file("htdocs/page.txt", "a page")
         .conf(
             "DocumentRoot @ROOT@/htdocs\n<Location /metrics>\nSetHandler metrics\n</Location>\n\
-             PerlModule strict\n<VirtualHost *:*>\nServerName own\nPerlOptions +Clone\n\
+             PerlModule strict\nZygoteWarmup /page.txt\n<VirtualHost *:*>\nServerName own\nPerlOptions +Clone\n\
              MaxRequestWorkers 2\n</VirtualHost>\n",
         )
         .start();

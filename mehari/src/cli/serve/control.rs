@@ -4,13 +4,15 @@
 //! The socket lies in a folder that only the owner can enter. The server also asks the kernel for
 //! the peer's user. A request is one line, and the answer is one JSON object.
 
+use super::keeper::Keeper;
+use super::remains::identity_of_file;
 use super::tracing;
 use super::upgrade::Upgrader;
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -42,22 +44,17 @@ struct SocketFile {
 
 impl SocketFile {
     fn of(path: PathBuf) -> io::Result<SocketFile> {
-        let identity = identity(&path)?;
+        let identity = identity_of_file(&path)?;
         Ok(SocketFile { path, identity })
     }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if identity(&self.path).is_ok_and(|now| now == self.identity) {
+        if identity_of_file(&self.path).is_ok_and(|now| now == self.identity) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
-}
-
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
-    let meta = std::fs::symlink_metadata(path)?;
-    Ok((meta.dev(), meta.ino()))
 }
 
 /// Whether a control socket takes its name at once.
@@ -102,12 +99,21 @@ impl Control {
         })
     }
 
-    /// Takes the name of the socket from the server that this process replaces.
-    pub fn take_name(&mut self) -> Result<(), String> {
-        std::fs::rename(&self.file.path, &self.path)
-            .map_err(|error| format!("the control socket {}: {error}", self.path.display()))?;
+    /// Takes the name of the socket from the server that this process replaces. The keeper may
+    /// write in folders in which the server may not.
+    pub async fn take_name(&mut self, keeper: Option<&Keeper>) -> Result<(), String> {
+        match keeper {
+            Some(keeper) => keeper.name_control().await?,
+            None => std::fs::rename(&self.file.path, &self.path)
+                .map_err(|error| format!("the control socket {}: {error}", self.path.display()))?,
+        }
         self.file.path.clone_from(&self.path);
         Ok(())
+    }
+
+    /// Returns the name under which the socket is bound.
+    pub fn bound(&self) -> &Path {
+        &self.file.path
     }
 
     pub fn path(&self) -> &Path {

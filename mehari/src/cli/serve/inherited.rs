@@ -33,6 +33,11 @@ impl Opener {
         Opener::Listen,
     ];
 
+    /// Returns the opener with this word in [`UPGRADE`].
+    pub fn named(word: &str) -> Option<Opener> {
+        Opener::ALL.into_iter().find(|one| one.word() == word)
+    }
+
     /// Returns the word for this opener in [`UPGRADE`].
     pub fn word(self) -> &'static str {
         match self {
@@ -91,8 +96,7 @@ impl Inheritance {
                 all.channel = Some(UnixStream::from(open(number)?));
                 continue;
             }
-            let opener = Opener::ALL.into_iter().find(|one| one.word() == word);
-            let opener = opener.ok_or_else(|| {
+            let opener = Opener::named(&word).ok_or_else(|| {
                 format!("{UPGRADE} has `{word}`; expected listen, given, given-https or {CHANNEL}")
             })?;
             all.sockets.push(listening(number, opener)?);

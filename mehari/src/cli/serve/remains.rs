@@ -1,16 +1,11 @@
-//! Removes the pid file and the control socket at the server's end, even from folders in which the
-//! server may no longer write.
-//!
-//! Before the server becomes another user, it starts a shell as root. The shell waits for the end
-//! of its input, which comes when the server ends, however it ends. Then the shell removes the
-//! files by name.
+//! The pid file, and which files of a server are its own to remove. For a server that has become
+//! another user `keeper_process.rs` removes them.
 
 use mehari_config::Site;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 /// The file of `PidFile`. It is removed at the server's end.
 pub struct PidFile {
@@ -56,48 +51,27 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
-        let number = text.trim_end().parse();
-        // The file of a start that fails is empty. In an upgrade the file has the number of the
-        // process that is the server.
-        let is_ours = match self.is_written {
-            true => number == Ok(std::process::id()),
-            false => number.is_err(),
-        };
-        if is_ours {
-            let _ = std::fs::remove_file(&self.path);
-        }
+        let own = self.is_written.then(std::process::id);
+        remove_pid_file(&self.path, own);
     }
 }
 
-/// The shell process that removes files. It keeps the rights of the user who started it.
-pub struct Keeper(Child);
-
-impl Keeper {
-    pub fn of<'p>(files: impl IntoIterator<Item = &'p Path>) -> io::Result<Keeper> {
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", "read -r _; rm -f -- \"$@\"", "mehari-keeper"]);
-        // The shell runs in another folder, so relative names are made absolute.
-        for file in files {
-            shell.arg(std::path::absolute(file)?);
-        }
-        // The shell has its own process group, so the terminal's signals do not reach it.
-        shell
-            .process_group(0)
-            .env_clear()
-            .env("PATH", "/usr/bin:/bin")
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map(Keeper)
+/// Removes the pid file of a server if the file has the server's number, or no number. The file of
+/// a start that fails is empty. In an upgrade the file has the number of the process that is the
+/// server.
+pub fn remove_pid_file(path: &Path, own: Option<u32>) {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let is_ours = match text.trim_end().parse::<u32>() {
+        Ok(number) => Some(number) == own,
+        Err(_) => true,
+    };
+    if is_ours {
+        let _ = std::fs::remove_file(path);
     }
 }
 
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        self.0.stdin = None;
-        let _ = self.0.wait();
-    }
+/// Returns the device and the number of a file.
+pub fn identity_of_file(path: &Path) -> io::Result<(u64, u64)> {
+    let meta = std::fs::symlink_metadata(path)?;
+    Ok((meta.dev(), meta.ino()))
 }

@@ -6,10 +6,11 @@ use super::control::{Control, Naming};
 use super::identity::Identity;
 use super::inherited::{Inherited, Opener};
 use super::journal::Logs;
+use super::keeper::{Keeper, KeptFiles};
 use super::managed::Managed;
 use super::predecessor::Predecessor;
 use super::reload::Reloader;
-use super::remains::{Keeper, PidFile};
+use super::remains::PidFile;
 use super::service_manager::Notify;
 use super::upgrade::{Handed, Upgrader};
 use super::{certificates, listen, signals, watch, Options, Refusal};
@@ -19,7 +20,6 @@ use mehari_front::{Front, Hosts, ListenerOptions, Stop};
 use mehari_pool::{PerlSide, Plan, Pool};
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::{spawn_local, LocalSet};
@@ -158,11 +158,15 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     };
     let mut control = Control::open(options.control.as_deref(), port, naming)?;
     let mut pid_file = PidFile::open(&site, predecessor.is_some())?;
-    let remains = pid_file.as_ref().map(PidFile::path);
-    let remains = remains.into_iter().chain(options.temporary.as_deref());
-    let remains: Vec<&Path> = remains.chain([control.path()]).collect();
     let managed = Managed::start(&site, hosts.as_ref(), &logs).await?;
-    let _keeper = drop_privileges(identity.as_ref(), &site, &logs, &remains)?;
+    let kept = KeptFiles {
+        pid_file: pid_file.as_ref().map(PidFile::path),
+        control: control.path(),
+        bound: control.bound(),
+        temporary: options.temporary.as_deref(),
+    };
+    let start_keeper = || Keeper::start(&kept, &options.program, notify.variables());
+    let keeper = drop_privileges(identity.as_ref(), &site, &logs, start_keeper)?;
     let plans = Plan::all(&site);
     let limits = Limits {
         processes: plans[0].max as usize,
@@ -214,7 +218,11 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
                 return Ok(Ended::Stopped);
             }
         };
-        control.take_name()?;
+        control.take_name(keeper.as_deref()).await?;
+        // The predecessor may end, and remove a pid file with its own number, as soon as it hears.
+        if let Some(pid_file) = &mut pid_file {
+            pid_file.write()?;
+        }
         leaving.report_serving().await;
         spawn_local(leaving.follow(reloader.predecessor()));
     }
@@ -226,7 +234,7 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
         notify: notify.clone(),
         logs: logs.clone(),
         stop,
-        left_root: identity.is_some(),
+        keeper,
     });
     spawn_local(control.listen(upgrader.clone()));
     spawn_local(caught.handle(upgrader.clone()));
@@ -236,7 +244,7 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     if options.watch {
         spawn_local(watch::run(reloader.clone()));
     }
-    if let Some(pid_file) = &mut pid_file {
+    if let Some(pid_file) = pid_file.as_mut().filter(|_| predecessor.is_none()) {
         pid_file.write()?;
     }
     announce(&urls)?;
@@ -289,13 +297,13 @@ fn drop_privileges(
     identity: Option<&Identity>,
     site: &Site,
     logs: &Logs,
-    remains: &[&Path],
-) -> Result<Option<Keeper>, String> {
+    start_keeper: impl FnOnce() -> std::io::Result<Keeper>,
+) -> Result<Option<Rc<Keeper>>, String> {
     if let Some(identity) = identity {
-        let keeper = Keeper::of(remains.iter().copied())
-            .map_err(|error| format!("/bin/sh, which removes PidFile at the end: {error}"))?;
+        let keeper = start_keeper()
+            .map_err(|error| format!("the process that keeps root's rights: {error}"))?;
         identity.assume()?;
-        return Ok(Some(keeper));
+        return Ok(Some(Rc::new(keeper)));
     }
     if rustix::process::geteuid().is_root() {
         logs.error

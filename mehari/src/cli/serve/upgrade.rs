@@ -9,12 +9,13 @@
 
 use super::inherited::{Opener, CHANNEL, UPGRADE};
 use super::journal::Logs;
+use super::keeper::Keeper;
 use super::reload::Reloader;
 use super::service_manager::Notify;
 use mehari_front::{Listener, Stop};
 use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream as StdStream;
@@ -55,6 +56,14 @@ impl Program {
             path,
             arguments: word.into_iter().chain(arguments.iter().cloned()).collect(),
         }
+    }
+}
+
+impl Program {
+    /// Returns the path and the arguments.
+    pub fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let arguments = self.arguments.iter().map(OsString::as_os_str);
+        std::iter::once(self.path.as_os_str()).chain(arguments)
     }
 }
 
@@ -101,8 +110,8 @@ pub struct Upgrader {
     pub notify: Rc<Notify>,
     pub logs: Rc<Logs>,
     pub stop: Sender<Stop>,
-    /// Whether root started the server and the server then became another user.
-    pub left_root: bool,
+    /// The process that starts the new one if the server has become another user.
+    pub keeper: Option<Rc<Keeper>>,
 }
 
 impl Upgrader {
@@ -153,9 +162,7 @@ impl Upgrader {
         if std::process::id() == 1 {
             return Some("process 1 cannot be replaced, because its end ends the container");
         }
-        self.left_root.then_some(
-            "a server with `User` that root started cannot be replaced; expected a restart",
-        )
+        None
     }
 
     /// Starts the program and waits until it says that it is ready.
@@ -164,10 +171,8 @@ impl Upgrader {
         let (ours, theirs) = StdStream::pair().map_err(failed)?;
         ours.set_nonblocking(true).map_err(failed)?;
         let mut channel = BufReader::new(UnixStream::from_std(ours).map_err(failed)?);
-        let child = self.command(&theirs).spawn().map_err(failed)?;
+        let (pid, mut starting) = self.start_program(&theirs).await?;
         drop(theirs);
-        let pid = child.id().unwrap_or_default();
-        let mut starting = Starting(Some(child));
         self.logs
             .error
             .notice(format_args!("an upgrade: process {pid} starts"));
@@ -205,6 +210,34 @@ impl Upgrader {
         }
     }
 
+    /// Starts the program, by the keeper if there is one.
+    async fn start_program(&self, channel: &StdStream) -> Result<(u32, Starting), String> {
+        let Some(keeper) = &self.keeper else {
+            let failed = |error: io::Error| format!("{}: {error}", self.program.path.display());
+            let child = self.command(channel).spawn().map_err(failed)?;
+            let pid = child.id().unwrap_or_default();
+            return Ok((pid, Starting(Some(Started::Own(child)))));
+        };
+        let handed: Vec<(&str, OwnedFd)> = {
+            let sockets = self.sockets.borrow();
+            let copies = sockets.iter().map(|handed| {
+                let copy = handed.socket.try_clone();
+                Ok((handed.opener.word(), copy?))
+            });
+            let copies = copies.collect::<io::Result<_>>();
+            copies.map_err(|error| format!("a copy of a listening socket: {error}"))?
+        };
+        let kinds: Vec<&str> = handed
+            .iter()
+            .map(|(kind, _)| *kind)
+            .chain([CHANNEL])
+            .collect();
+        let sockets = handed.iter().map(|(_, socket)| socket.as_fd());
+        let sockets: Vec<_> = sockets.chain([channel.as_fd()]).collect();
+        let pid = keeper.start_program(&kinds, &sockets).await?;
+        Ok((pid, Starting(Some(Started::ByKeeper(keeper.clone())))))
+    }
+
     fn command(&self, channel: &StdStream) -> Command {
         let sockets = self.sockets.borrow();
         let all = sockets
@@ -239,6 +272,9 @@ impl Upgrader {
         if let Err(error) = hand_over(&mut channel).await {
             return Err(format!("process {pid} has ended ({error})"));
         }
+        if let Some(keeper) = &self.keeper {
+            keeper.tell("replaced");
+        }
         self.reloader.retire(pid);
         self.sockets.borrow_mut().clear();
         let _ = self.stop.send(Stop::Replaced);
@@ -271,32 +307,47 @@ struct Successor {
 }
 
 /// The new process before it is ready. Dropping the value ends the process.
-struct Starting(Option<Child>);
+struct Starting(Option<Started>);
+
+enum Started {
+    Own(Child),
+    /// The keeper has started the process.
+    ByKeeper(Rc<Keeper>),
+}
 
 impl Starting {
     /// Waits for the end of the process. Returns how it ended.
     async fn end(&mut self) -> String {
         match &mut self.0 {
-            Some(child) => match child.wait().await {
+            Some(Started::Own(child)) => match child.wait().await {
                 Ok(status) => status.to_string(),
                 Err(error) => error.to_string(),
             },
+            Some(Started::ByKeeper(keeper)) => keeper.program_end().await,
             None => String::new(),
         }
     }
 
     fn kill(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.start_kill();
+        match &mut self.0 {
+            Some(Started::Own(child)) => drop(child.start_kill()),
+            Some(Started::ByKeeper(keeper)) => keeper.tell("kill"),
+            None => {}
         }
     }
 }
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        let number = self.0.as_ref().and_then(Child::id);
-        if let Some(pid) = number.and_then(|id| Pid::from_raw(id as i32)) {
-            let _ = rustix::process::kill_process(pid, Signal::Term);
+        match &self.0 {
+            Some(Started::Own(child)) => {
+                let pid = child.id().and_then(|id| Pid::from_raw(id as i32));
+                if let Some(pid) = pid {
+                    let _ = rustix::process::kill_process(pid, Signal::Term);
+                }
+            }
+            Some(Started::ByKeeper(keeper)) => keeper.tell("end"),
+            None => {}
         }
     }
 }

@@ -163,7 +163,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 86_400,
             },
-            "How long a stop waits for running requests.",
+            "How long a stop waits for running requests and deferred calls.",
             |target, arguments| {
                 target.team.workers.stop_timeout = arguments.time()?;
                 Ok(())

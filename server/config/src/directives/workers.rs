@@ -159,6 +159,49 @@ pub const GROUP: Group = Group {
         .default("4")
         .unit("requests")
         .tune(1, 4),
+        Directive::server(
+            "DeferredCalls",
+            Shape::Number {
+                least: 0,
+                most: 1_000_000,
+            },
+            "Calls of `$r->after_response` that may wait for a worker. Further calls are refused, \
+             and `after_response` returns false.",
+            |target, arguments| {
+                target.team.workers.deferred.calls = arguments.number_u32()?;
+                Ok(())
+            },
+        )
+        .default("1000")
+        .unit("calls"),
+        Directive::server(
+            "DeferredCallsMemory",
+            Shape::Number {
+                least: 0,
+                most: 1 << 40,
+            },
+            "Bytes that these calls may take with their arguments.",
+            |target, arguments| {
+                target.team.workers.deferred.bytes = arguments.number()?;
+                Ok(())
+            },
+        )
+        .default("16777216")
+        .unit("bytes"),
+        Directive::server(
+            "DeferredCallTimeout",
+            Shape::Time {
+                least: 1,
+                most: 86_400,
+            },
+            "How long a call of `$r->after_response` may run before its worker is killed.",
+            |target, arguments| {
+                target.team.workers.deferred.timeout = arguments.time()?;
+                Ok(())
+            },
+        )
+        .default("60")
+        .unit("seconds"),
         interpreters(
             "PerlInterpStart",
             COUNT,

@@ -54,6 +54,14 @@ impl PerlPool {
         }
     }
 
+    /// Waits until the workers have finished requests, cleanups and deferred calls.
+    pub async fn finished_all(&self) {
+        match self {
+            PerlPool::Workers(pool) => pool.finished_all().await,
+            PerlPool::StandIn(_) => {}
+        }
+    }
+
     /// Returns the state of the workers. `None`: there are no workers.
     pub fn status(&self) -> Option<PoolStatus> {
         match self {

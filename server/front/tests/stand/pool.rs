@@ -47,6 +47,7 @@ impl mehari_front::StandIn for StandIn {
             Task::Psgi { file, .. } => file,
             Task::Front { .. } => b"front",
             Task::Connection => b"connection",
+            Task::Deferred { .. } => b"deferred",
         };
         let name = std::str::from_utf8(name).unwrap_or("");
         Box::new(answer(name, text, call, &self.freed))

@@ -1,6 +1,7 @@
 //! Finds the team that serves a host, and replaces the teams at a reload.
 
 use super::Inner;
+use crate::deferral::DeferredCall;
 use crate::queued::Queued;
 use crate::team::Team;
 use mehari_config::TeamMark;
@@ -27,6 +28,10 @@ impl Inner {
             if old.mark == self.teams[place].mark {
                 self.teams[place].overload = old.overload;
             }
+            // The next site may number its hosts otherwise.
+            let deferred = old.deferred.into_iter();
+            let deferred = deferred.map(|call| DeferredCall { host: 0, ..call });
+            self.teams[place].deferred.extend(deferred);
             let queue = &mut self.teams[place].queue;
             let merges = !queue.is_empty() && !old.queue.is_empty();
             queue.extend(old.queue);

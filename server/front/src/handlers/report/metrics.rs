@@ -6,7 +6,7 @@ use crate::content::Answer;
 use crate::request::Request;
 use crate::shared::meters::{Meters, BOUNDS_US};
 use crate::shared::Shared;
-use mehari_pool::TeamStatus;
+use mehari_pool::{DeferredStatus, TeamStatus};
 use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
@@ -193,8 +193,78 @@ fn write(shared: &Shared, page: &mut Page) {
         "The largest memory that one worker shares with no other process.",
         private.map(|memory| memory.now.private).max().unwrap_or(0),
     );
+    deferred(&pool.deferred, page);
+    warmups(&pool.teams, page);
     if pool.teams.len() > 1 {
         teams(&pool.teams, page);
+    }
+}
+
+fn deferred(calls: &DeferredStatus, page: &mut Page) {
+    let name = "mehari_deferred_calls_open";
+    let help = "Calls of after_response that have not ended.";
+    page.family(name, "gauge", help);
+    for (state, count) in [("waiting", calls.waiting), ("running", calls.running)] {
+        let _ = writeln!(page.text, "{name}{{state=\"{state}\"}} {count}");
+    }
+    let name = "mehari_deferred_calls";
+    let help = "Calls of after_response that have ended or were refused, by the outcome.";
+    page.counters(name, help);
+    let totals = &calls.totals;
+    for (outcome, count) in [
+        ("done", totals.done),
+        ("failed", totals.failed),
+        ("timed_out", totals.timed_out),
+        ("lost", totals.lost),
+        ("dropped", totals.dropped),
+        ("refused", totals.refused),
+    ] {
+        let _ = writeln!(page.text, "{name}_total{{outcome=\"{outcome}\"}} {count}");
+    }
+}
+
+/// Writes what the warm-ups of the teams' zygotes have brought. Teams with a common zygote have a
+/// common warm-up.
+fn warmups(teams: &[TeamStatus], page: &mut Page) {
+    let warmed = teams.iter().filter_map(|team| {
+        let report = team.warmup.as_ref()?;
+        Some((label(&team.host), report))
+    });
+    let warmed: Vec<_> = warmed.collect();
+    if warmed.is_empty() {
+        return;
+    }
+    let name = "mehari_warmup_shared_bytes";
+    let help = "Memory that ZygoteWarmup has added to the zygote, which all workers share.";
+    page.family(name, "gauge", help);
+    for (host, report) in &warmed {
+        let _ = writeln!(page.text, "{name}{{host={host}}} {}", report.memory);
+    }
+    let name = "mehari_warmup_round_seconds";
+    page.family(name, "gauge", "How long a round of ZygoteWarmup took.");
+    for (host, report) in &warmed {
+        for (round, us) in [("first", report.first_us), ("last", report.last_us)] {
+            let seconds = us as f64 / 1e6;
+            let _ = writeln!(
+                page.text,
+                "{name}{{host={host},round=\"{round}\"}} {seconds}"
+            );
+        }
+    }
+    let name = "mehari_warmup_requests";
+    page.family(
+        name,
+        "gauge",
+        "Requests of ZygoteWarmup before the first fork.",
+    );
+    for (host, report) in &warmed {
+        let answered = report.requests.saturating_sub(report.failed);
+        for (outcome, count) in [("answered", answered), ("failed", report.failed)] {
+            let _ = writeln!(
+                page.text,
+                "{name}{{host={host},outcome=\"{outcome}\"}} {count}"
+            );
+        }
     }
 }
 

@@ -1,0 +1,168 @@
+//! The server's side of the keeper: the process that keeps root's rights when the server becomes
+//! another user (`keeper_process.rs`).
+//!
+//! The keeper removes the pid file and the control socket at the server's end, even from folders in
+//! which the server may no longer write. In an upgrade it gives the control socket its name, and
+//! starts the program again as root, so that the new process can read keys and bind ports that only
+//! root may use.
+
+use super::upgrade::Program;
+use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io::{self, IoSlice};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::sync::Mutex;
+
+/// How long the keeper may take for an order.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The most sockets of an order, which is the kernel's limit (unix(7)).
+const SOCKETS_MOST: usize = 253;
+
+/// The files that the keeper removes at the server's end.
+pub struct KeptFiles<'a> {
+    pub pid_file: Option<&'a Path>,
+    /// The control socket's name, and the name under which it is bound.
+    pub control: &'a Path,
+    pub bound: &'a Path,
+    pub temporary: Option<&'a Path>,
+}
+
+pub struct Keeper {
+    process: RefCell<Child>,
+    /// `None`: the server ends. The reader is in use while an order waits for its answer.
+    socket: RefCell<Option<StdStream>>,
+    answers: Mutex<Option<BufReader<UnixStream>>>,
+}
+
+impl Keeper {
+    /// Starts the process, with the rights of the present user.
+    pub fn start(
+        kept: &KeptFiles<'_>,
+        program: &Program,
+        variables: &[(&'static str, String)],
+    ) -> io::Result<Keeper> {
+        let (ours, theirs) = StdStream::pair()?;
+        // The process has its own process group, so the terminal's signals do not reach it.
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("keeper-process");
+        for path in [
+            kept.pid_file,
+            Some(kept.control),
+            Some(kept.bound),
+            kept.temporary,
+        ] {
+            command.arg(match path {
+                Some(path) => std::path::absolute(path)?.into_os_string(),
+                None => OsString::new(),
+            });
+        }
+        let process = command
+            .args(program.words())
+            .envs(variables.iter().cloned())
+            .process_group(0)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .spawn()?;
+        ours.set_nonblocking(true)?;
+        let answers = UnixStream::from_std(ours.try_clone()?)?;
+        Ok(Keeper {
+            process: RefCell::new(process),
+            socket: RefCell::new(Some(ours)),
+            answers: Mutex::new(Some(BufReader::new(answers))),
+        })
+    }
+
+    /// Gives the control socket its name.
+    pub async fn name_control(&self) -> Result<(), String> {
+        match self.order("name", &[]).await?.split_once(' ') {
+            Some((_, reason)) => Err(reason.to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts the program with these sockets. Returns the number of its process.
+    pub async fn start_program(
+        &self,
+        kinds: &[&str],
+        sockets: &[BorrowedFd<'_>],
+    ) -> Result<u32, String> {
+        let answer = self
+            .order(&format!("start {}", kinds.join(";")), sockets)
+            .await?;
+        match answer.split_once(' ') {
+            Some(("started", number)) => number.parse().map_err(|_| answer.clone()),
+            Some((_, reason)) => Err(reason.to_owned()),
+            None => Err(answer),
+        }
+    }
+
+    /// Waits for the end of the started process. Returns how it ended.
+    pub async fn program_end(&self) -> String {
+        let answer = self
+            .order("wait", &[])
+            .await
+            .unwrap_or_else(|reason| reason);
+        answer.strip_prefix("ended ").unwrap_or(&answer).to_owned()
+    }
+
+    /// Gives an order that has no answer: `end`, `kill` or `replaced`. Without a keeper there is
+    /// nothing to end.
+    pub fn tell(&self, order: &str) {
+        let _ = self.send(order, &[]);
+    }
+
+    async fn order(&self, order: &str, sockets: &[BorrowedFd<'_>]) -> Result<String, String> {
+        let gone =
+            || "the process that keeps root's rights has ended; expected a restart".to_owned();
+        let mut answers = self.answers.lock().await;
+        let Some(answers) = answers.as_mut() else {
+            return Err(gone());
+        };
+        self.send(order, sockets).map_err(|_| gone())?;
+        let mut line = String::new();
+        match tokio::time::timeout(PATIENCE, answers.read_line(&mut line)).await {
+            Ok(Ok(length)) if length > 0 => Ok(line.trim_end().to_owned()),
+            Ok(_) => Err(gone()),
+            Err(_) => Err("the process that keeps root's rights does not answer".into()),
+        }
+    }
+
+    fn send(&self, order: &str, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let socket = self.socket.borrow();
+        let socket = socket.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        let mut space = vec![0u8; rustix::cmsg_space!(ScmRights(SOCKETS_MOST))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let fits = sockets.is_empty() || ancillary.push(SendAncillaryMessage::ScmRights(sockets));
+        if !fits {
+            let text = format!("{} sockets; expected at most {SOCKETS_MOST}", sockets.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let line = format!("{order}\n");
+        let sent = sendmsg(
+            socket,
+            &[IoSlice::new(line.as_bytes())],
+            &mut ancillary,
+            SendFlags::NOSIGNAL,
+        )?;
+        match sent == line.len() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::WriteZero.into()),
+        }
+    }
+}
+
+/// Lets the keeper remove the files, and waits until it has.
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.socket.take();
+        *self.answers.get_mut() = None;
+        let _ = self.process.get_mut().wait();
+    }
+}
