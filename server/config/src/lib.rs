@@ -128,7 +128,10 @@ pub use settings::{
 };
 pub use site::*;
 pub use spelling::Spelling;
-pub use team::{IdleLimit, QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy};
+pub use team::{
+    AssignedPool, Cgroup, IdleLimit, PerlPool, QueueTarget, Team, TeamMark, WorkerLimits,
+    WorkerPolicy,
+};
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
 pub use traffic::*;

@@ -194,7 +194,7 @@ fn server(page: &mut Page, site: &Site) {
     perl(page, site.perl());
     workers(page, site.workers());
     let workers = site.workers();
-    let (queue, time) = (workers.queue, workers.queue_timeout);
+    let (queue, time) = (workers.longest_queue(), workers.longest_wait());
     page.line("queue", format!("at most {queue} requests, {time:?}"));
     let limits = &site.limits;
     page.line(
