@@ -549,6 +549,29 @@ fn cgroup_hierarchy() -> Option<String> {
 }
 
 #[test]
+fn check_describes_each_pool() {
+    let builder = Server::builder().file(
+        "check.conf",
+        "<PerlPool shop>\nUser backup\nGroup daemon\nMaxRequestWorkers 3\n\
+         PerlPoolCgroup shop pids.max=9\n</PerlPool>\n\
+         <VirtualHost *>\nServerName a.example\nPerlPool shop\n</VirtualHost>\n",
+    );
+    let output = std::process::Command::new(mehari_harness::binary::mehari())
+        .args(["check", "--all", "--text-only", "-f"])
+        .arg(builder.folder_of("check.conf"))
+        .output()
+        .expect("mehari runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(
+        text.contains("<PerlPool shop> user backup, group daemon cgroup shop pids.max=9"),
+        "{text}"
+    );
+    assert!(text.contains("workers at most 3"), "{text}");
+    assert!(text.contains("workers of pool shop"), "{text}");
+}
+
+#[test]
 fn bad_users_and_cgroups_are_refused_with_their_line() {
     needs_machine!(is_root(), ROOT_ALONE);
     for (lines, told) in [
