@@ -34,6 +34,7 @@ mod lua_pool;
 mod manual;
 mod memory;
 mod parity;
+mod pool_launcher;
 mod profile;
 mod record;
 mod records;
@@ -74,7 +75,7 @@ pub const COMMANDS: &[Command] = &[
         name: "reload",
         about: "load the next generation and switch to it",
         run: reload::run,
-        grammar: control::Options::command,
+        grammar: reload::ReloadOptions::command,
     },
     Command {
         name: "upgrade",
@@ -269,6 +270,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         // Only the server itself runs these commands.
         Some("certificate-process") => certificate_process::run(arguments.collect()),
         Some("keeper-process") => keeper_process::run(arguments.collect()),
+        Some("pool-launcher") => pool_launcher::run(arguments.collect()),
         Some("lua-pool") => lua_pool::run(arguments.collect()),
         Some("sampler") => sampler::run(arguments.collect()),
         Some(name) => match named(name) {

@@ -39,8 +39,21 @@ export function workers(status) {
   return status.pool.workers.map(worker => ({
     ...worker,
     process: status.processes?.[worker.pid],
-    host: teams[worker.team]?.host || (teams.length > 1 ? "main server" : ""),
+    host: teams.length > 1 && teams[worker.team] ? teamName(teams[worker.team]) : "",
   }));
+}
+
+// The host that a team serves, or its pool.
+function teamName(team) {
+  if (!team.host) return "main server";
+  return team.pool ? `pool ${team.host}` : team.host;
+}
+
+// What a team's crash loop is, in words.
+function crashLoop(team) {
+  const { what, in_a_row: count, next_ms: next } = team.crash_loop;
+  return `${teamName(team)} is in a crash loop: ${count} ${what}s in a row have ended or could not ` +
+    `start; the next start is in ${duration(next / 1000)}.`;
 }
 
 export class NowPage {
@@ -78,7 +91,8 @@ export class NowPage {
     this.times.draw(this.samples.points(one => [one.p50, one.p90, one.p99]), since);
     this.waits.draw(this.samples.points(one => [one.wait50, one.wait99]), since);
     this.use.draw(this.samples.points(one => [one.busy, one.idle, one.queue]), since);
-    say(this.plan, pool.plan.reasoning ?? "");
+    const crashing = pool.teams.filter(team => team.crash_loop).map(crashLoop);
+    say(this.plan, [...crashing, pool.plan.reasoning ?? ""].join(" "));
     const rows = workers(status);
     this.tiles.show(rows);
     this.table.hide("host", pool.teams.length < 2);

@@ -116,7 +116,7 @@ fn described(row: &Directive) -> String {
     say("unit", row.unit);
     let tune = row.tune.map(|(least, most)| format!("{least} to {most}"));
     say("tuner", &tune.unwrap_or_default());
-    say("place", row.place.describe());
+    say("place", &row.describe_place());
     if !row.example.is_empty() {
         say("example", &format!("{} {}", row.name, row.example));
     }

@@ -1,9 +1,33 @@
-//! `mehari reload`: has the server read its configuration again, through the control socket.
+//! `mehari reload`: has the server read its configuration again, or load one pool anew, through the
+//! control socket.
 
-use super::control;
+use super::{arguments, control};
+use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+#[derive(Parser)]
+pub struct ReloadOptions {
+    /// Load the Perl of this <PerlPool> anew, with the configuration that serves. The other pools
+    /// and the main server go on as they are.
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    #[command(flatten)]
+    options: control::Options,
+}
+
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    control::command("reload", arguments, control::message)
+    let reload: ReloadOptions = match arguments::parse("mehari reload", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    let order = match &reload.pool {
+        None => "reload".to_owned(),
+        Some(name) if name.is_empty() || name.contains(char::is_control) => {
+            eprintln!("mehari reload: --pool: expected the name of a <PerlPool>");
+            return ExitCode::from(2);
+        }
+        Some(name) => format!("reload {name}"),
+    };
+    control::run(&order, &reload.options, control::message)
 }

@@ -184,11 +184,12 @@ pub(super) fn size(bytes: &Value) -> String {
     }
 }
 
-/// Returns the name of the host that a team serves, or `main server`.
-fn host_of(team: &Value) -> &str {
-    match team["host"].as_str() {
-        None | Some("") => "main server",
-        Some(host) => host,
+/// Returns the name of the host that a team serves, or of its pool, or `main server`.
+fn host_of(team: &Value) -> String {
+    match (team["host"].as_str(), team["pool"] == true) {
+        (None | Some(""), _) => "main server".to_owned(),
+        (Some(name), true) => format!("pool {name}"),
+        (Some(host), false) => host.to_owned(),
     }
 }
 
@@ -198,7 +199,10 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
         let _ = write!(
             text,
             "{} ({} busy, {} idle, {} waiting): ",
-            host_of(team),
+            match team["user"].as_str() {
+                Some(user) => format!("{} as {user}", host_of(team)),
+                None => host_of(team),
+            },
             team["busy"],
             team["idle"],
             team["queue"]
@@ -207,6 +211,7 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     let reasoning = team["plan"]["reasoning"].as_str().unwrap_or_default();
     let _ = writeln!(text, "{reasoning}");
     tell_warmup(&team["warmup"], text);
+    tell_crash_loop(&team["crash_loop"], text);
     if team["rests"] == true {
         text.push_str("no worker: the next request forks one (WorkerIdleTimeout)\n");
     }
@@ -218,13 +223,28 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
             team["load"]["target_ms"]
         );
     }
-    if let Some(count @ 3..) = team["false_starts"].as_u64() {
+    let has_told = team["crash_loop"].is_object();
+    if let Some(count @ 3..) = team["false_starts"].as_u64().filter(|_| !has_told) {
         let _ = writeln!(
             text,
             "{count} workers in a row ended before their first request: the next start after \
              pauses; the error log has the reasons"
         );
     }
+}
+
+/// Writes that the zygote or the workers of a team end again and again.
+fn tell_crash_loop(crash_loop: &Value, text: &mut String) {
+    let Some(what) = crash_loop["what"].as_str() else {
+        return;
+    };
+    let next = crash_loop["next_ms"].as_f64().unwrap_or_default() / 1000.0;
+    let _ = writeln!(
+        text,
+        "crash loop: {} {what}s in a row have ended or could not start; the next start is in \
+         {next:.1} s; requests get 503 while there is no worker; the error log has the reasons",
+        crash_loop["in_a_row"]
+    );
 }
 
 /// Writes what the requests before the first fork have brought.

@@ -77,6 +77,8 @@ pub enum Change {
     PassAuthorization(bool),
     /// `PerlIsolation rewind` or `none`.
     Rewound(bool),
+    /// `PerlPool`. Only the name is known until all files have been read.
+    PerlPool(Arc<crate::AssignedPool>),
     /// The media type or handler name, and the URL path of the program.
     Action(String, String),
     /// The method, and the URL path of the program.

@@ -29,6 +29,7 @@ impl Site {
                 in_section: false,
                 scope: None,
                 in_host: false,
+                pool: None,
                 environment: &mut environment,
             };
             let applied = apply_text(row, row.default, &mut target);

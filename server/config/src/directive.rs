@@ -8,7 +8,7 @@ use crate::arguments::{Arguments, Shape};
 use crate::environment::Environment;
 use crate::problem::Fault;
 use crate::team::TeamDraft;
-use crate::{Change, Host, Site};
+use crate::{Change, Host, PerlPool, Site};
 
 /// A group of related directives, which have one heading in the documentation.
 pub struct Group {
@@ -31,6 +31,10 @@ pub enum DirectivePlace {
     Team,
     /// Like `Host`, but only in a host with its own Perl: `PerlOptions +Parent`.
     Perl,
+    /// In `<PerlPool>` only.
+    Pool,
+    /// In `<VirtualHost>` and in sections, but not outside of them.
+    Inside,
     /// Outside and inside sections.
     Everywhere,
 }
@@ -43,11 +47,14 @@ impl DirectivePlace {
             DirectivePlace::Shared => "outside of sections; in <VirtualHost> it does nothing",
             DirectivePlace::Host => "outside of sections and in <VirtualHost>",
             DirectivePlace::Team => {
-                "outside of sections; in <VirtualHost> with PerlOptions +Clone or +Parent"
+                "outside of sections; in <VirtualHost> with PerlOptions +Clone or +Parent; in \
+                 <PerlPool>"
             }
             DirectivePlace::Perl => {
-                "outside of sections; in <VirtualHost> with PerlOptions +Parent"
+                "outside of sections; in <VirtualHost> with PerlOptions +Parent; in <PerlPool>"
             }
+            DirectivePlace::Pool => "in <PerlPool>",
+            DirectivePlace::Inside => "in <VirtualHost> and in sections",
             DirectivePlace::Everywhere => "outside of and inside sections",
         }
     }
@@ -67,6 +74,8 @@ pub(crate) struct Target<'a> {
     pub scope: Option<crate::Scope>,
     /// Whether the line is in a `<VirtualHost>`.
     pub in_host: bool,
+    /// The `<PerlPool>` of the line.
+    pub pool: Option<&'a mut PerlPool>,
     pub environment: &'a mut Environment,
 }
 
@@ -79,6 +88,8 @@ pub struct Directive {
     /// Other names of the directive, such as older names.
     pub aliases: &'static [&'static str],
     pub place: DirectivePlace,
+    /// Whether the directive may also stand in `<PerlPool>`, whatever its place.
+    pub in_pool: bool,
     pub shape: Shape,
     /// The default arguments. Empty: the directive has no default.
     pub default: &'static str,
@@ -111,6 +122,7 @@ impl Directive {
             name,
             aliases: &[],
             place: DirectivePlace::Server,
+            in_pool: false,
             shape,
             default: "",
             otherwise: "",
@@ -176,6 +188,43 @@ impl Directive {
     pub(crate) const fn of_perl(mut self) -> Directive {
         self.place = DirectivePlace::Perl;
         self
+    }
+
+    /// Also allows the directive in a `<PerlPool>`.
+    pub(crate) const fn of_pool(mut self) -> Directive {
+        self.in_pool = true;
+        self
+    }
+
+    /// Allows the directive in a `<PerlPool>` only.
+    pub(crate) const fn pool_only(mut self) -> Directive {
+        self.place = DirectivePlace::Pool;
+        self
+    }
+
+    /// Allows the directive in `<VirtualHost>` and in sections only.
+    pub(crate) const fn inside_only(mut self) -> Directive {
+        self.place = DirectivePlace::Inside;
+        self
+    }
+
+    /// Whether the directive may stand in a `<PerlPool>`.
+    pub fn is_for_pools(&self) -> bool {
+        let of_workers = [
+            DirectivePlace::Team,
+            DirectivePlace::Perl,
+            DirectivePlace::Pool,
+        ];
+        self.in_pool || of_workers.contains(&self.place)
+    }
+
+    /// Returns in words where the directive may stand.
+    pub fn describe_place(&self) -> String {
+        let place = self.place.describe();
+        match self.in_pool {
+            true => format!("{place}; in <PerlPool>"),
+            false => place.to_owned(),
+        }
     }
 
     /// Also allows the directive in a .htaccess if `AllowOverride` names one of these classes.

@@ -27,6 +27,7 @@ mod negotiation;
 mod paths;
 mod perl;
 mod phases;
+mod pools;
 mod providers;
 mod proxy;
 mod proxy_tls;
@@ -66,6 +67,7 @@ pub const DIRECTIVES: &[Group] = &[
     perl::GROUP,
     phases::GROUP,
     providers::GROUP,
+    pools::GROUP,
     environment::GROUP,
     workers::GROUP,
     worker_limits::GROUP,

@@ -99,14 +99,28 @@ fn described(directive: &Directive) -> String {
         (value, "") => code(value),
         (value, unit) => format!("{} {unit}", code(value)),
     };
+    let sections = sections(directive);
+    row(&[&code(&directive.usage()), &about, &default, &sections])
+}
+
+/// Returns the sections in which a directive may stand.
+fn sections(directive: &Directive) -> String {
     let sections = match directive.place {
         DirectivePlace::Server | DirectivePlace::Shared => "",
         DirectivePlace::Host => "`<VirtualHost>`",
-        DirectivePlace::Team => "`<VirtualHost>` with `PerlOptions +Clone` or `+Parent`",
-        DirectivePlace::Perl => "`<VirtualHost>` with `PerlOptions +Parent`",
+        DirectivePlace::Team => {
+            "`<VirtualHost>` with `PerlOptions +Clone` or `+Parent`, `<PerlPool>`"
+        }
+        DirectivePlace::Perl => "`<VirtualHost>` with `PerlOptions +Parent`, `<PerlPool>`",
+        DirectivePlace::Pool => "only `<PerlPool>`",
+        DirectivePlace::Inside => "only `<VirtualHost>` and sections",
         DirectivePlace::Everywhere => "yes",
     };
-    row(&[&code(&directive.usage()), &about, &default, sections])
+    match (directive.in_pool, sections) {
+        (false, sections) => sections.to_owned(),
+        (true, "") => "`<PerlPool>`".to_owned(),
+        (true, sections) => format!("{sections}, `<PerlPool>`"),
+    }
 }
 
 fn code(text: &str) -> String {

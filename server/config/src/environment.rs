@@ -45,6 +45,10 @@ pub(crate) struct Environment {
     pub preloads: Vec<(PreloadStage, Preloaded)>,
     /// The number of the current line's host.
     pub host: u32,
+    /// The number of the current line's section. 0: the line is outside of sections.
+    pub section: u32,
+    /// The name of the `<PerlPool>` that is open.
+    pub pool: Option<String>,
     /// `LogFormat` by nickname. `TransferLog` uses the format without a nickname.
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// The number of preloads that the perl for `<Perl>` sections has already loaded.
@@ -69,6 +73,8 @@ pub(crate) struct Environment {
     pub managed_set: Option<usize>,
     /// The upstreams that the current directive named.
     pub named: Vec<(String, At)>,
+    /// The pools that the current directive named.
+    pub named_pools: Vec<(String, At)>,
     /// The note about the current directive.
     pub note: Option<(NoteKind, String)>,
 }
@@ -98,11 +104,17 @@ impl Environment {
     }
 
     pub fn preload(&mut self, stage: PreloadStage, preload: Preload) {
-        let host = self.host;
-        let is_known = |known: &Preloaded| known.what == preload && known.host == host;
+        let (host, section, pool) = (self.host, self.section, self.pool.clone());
+        let is_known = |known: &Preloaded| {
+            known.what == preload
+                && (known.host, known.section) == (host, section)
+                && known.pool == pool
+        };
         if !self.preloads.iter().any(|(_, known)| is_known(known)) {
             let what = Preloaded {
                 host,
+                section,
+                pool,
                 ..preload.into()
             };
             self.preloads.push((stage, what));

@@ -49,6 +49,9 @@ pub struct Host {
     /// The handler names outside of sections. Sections change a copy of these names.
     #[serde(skip)]
     pub(crate) base_handlers: HandlerWords,
+    /// The variables of the main server, which those of a pool outweigh.
+    #[serde(skip)]
+    pub(crate) outer_env: Vec<(String, String)>,
     /// The handlers that start-up code pushed and a zygote reported.
     #[serde(skip)]
     pub(crate) pushed: pushed::Pushed,
@@ -88,6 +91,7 @@ impl Host {
             team: TeamMark::default(),
             perl: 0,
             base_handlers: Default::default(),
+            outer_env: Vec::new(),
             pushed: Default::default(),
             merged: Default::default(),
         }
@@ -105,6 +109,7 @@ impl Host {
         self.rules.inherit(&main.rules);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
+        self.outer_env.clone_from(&main.base.programs.set_env);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
     }

@@ -129,7 +129,8 @@ pub use settings::{
 pub use site::*;
 pub use spelling::Spelling;
 pub use team::{
-    DeferredLimits, IdleLimit, QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy,
+    AssignedPool, Cgroup, DeferredLimits, IdleLimit, PerlPool, QueueTarget, Team, TeamMark,
+    WorkerLimits, WorkerPolicy,
 };
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;

@@ -25,6 +25,7 @@ mod macros;
 mod managed;
 mod part;
 mod perl;
+mod pools;
 mod proxied;
 mod sections;
 mod teams;
@@ -33,6 +34,7 @@ mod workers;
 
 use custom::CustomSection;
 use perl::PerlBlock;
+use pools::{PoolDraft, PoolUse};
 use sections::{Open, OpenKind};
 use teams::OwnLine;
 
@@ -78,8 +80,14 @@ struct Reader<'a> {
     host: Option<Draft>,
     /// The `<VirtualHost>` sections that were closed.
     hosts: Vec<Draft>,
+    /// The open `<PerlPool>`.
+    pool: Option<PoolDraft>,
+    /// The `<PerlPool>` sections that were closed.
+    pools: Vec<PoolDraft>,
     environment: Environment,
     open: Vec<Open>,
+    /// The number of sections that were opened.
+    sections: u32,
     problems: Vec<Problem>,
     notes: Vec<Note>,
     file: PathBuf,
@@ -106,6 +114,8 @@ struct Unchecked {
     without_app: Vec<(PathBuf, At)>,
     /// The uses of upstream names.
     named: Vec<(String, PathBuf, At)>,
+    /// The uses of pools' names.
+    pools: Vec<PoolUse>,
     /// The first line with a managed domain, which needs MDCertificateAgreement.
     managed: Option<(PathBuf, At)>,
     /// Handler names that need an `Action`.
@@ -158,8 +168,11 @@ impl<'a> Reader<'a> {
             main,
             host: None,
             hosts: Vec::new(),
+            pool: None,
+            pools: Vec::new(),
             environment,
             open: Vec::new(),
+            sections: 0,
             problems: Vec::new(),
             notes: Vec::new(),
             file: PathBuf::new(),

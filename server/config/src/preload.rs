@@ -77,6 +77,12 @@ pub struct Preloaded {
     /// The number of the line's host.
     #[serde(skip)]
     pub host: u32,
+    /// The number of the line's section. Sections inside a section have greater numbers.
+    #[serde(skip)]
+    pub section: u32,
+    /// The pool whose Perl loads this. `None`: the Perl of the line's host.
+    #[serde(skip)]
+    pub pool: Option<String>,
 }
 
 impl From<Preload> for Preloaded {
@@ -85,6 +91,8 @@ impl From<Preload> for Preloaded {
             what,
             place: PreloadOrigin::default(),
             host: 0,
+            section: 0,
+            pool: None,
         }
     }
 }

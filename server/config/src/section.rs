@@ -112,6 +112,12 @@ pub const SECTIONS: &[SectionKind] = &[
          server's settings.",
     ),
     kind(
+        "PerlPool",
+        "<PerlPool NAME>",
+        "An application with its own Perl, workers, limits, user and cgroup. `PerlPool NAME` assigns \
+         hosts and sections to it.",
+    ),
+    kind(
         "MDomainSet",
         "<MDomainSet NAME...>",
         "A managed domain with its own settings.",

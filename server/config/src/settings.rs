@@ -159,6 +159,9 @@ pub struct ProgramSettings {
     /// `PerlIsolation rewind`: the process of a handler or an application is rewound after each
     /// request.
     pub rewound: bool,
+    /// `PerlPool`: the pool whose workers run Perl. `None`: the host's own workers do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Arc<crate::AssignedPool>>,
     /// `SSLOptions +StdEnvVars`: programs get the variables of the TLS connection.
     pub tls_variables: bool,
     /// `SSLOptions +ExportCertData`: programs get the certificates of the TLS connection.

@@ -47,9 +47,11 @@ pub struct Site {
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on
     /// this rung.
     pub by_name: Option<Rung>,
-    /// The main server's Perl, then the Perls of the hosts with `PerlOptions +Parent`.
+    /// The main server's Perl, then the Perls of the pools, and of the hosts with `PerlOptions
+    /// +Parent`.
     pub perls: Vec<PerlSettings>,
-    /// The main server's team, then the teams of the hosts with `PerlOptions +Clone` or `+Parent`.
+    /// The main server's team, then the teams of the pools, and of the hosts with `PerlOptions
+    /// +Clone` or `+Parent`.
     pub teams: Vec<Team>,
     /// The certificates that the server requests by itself.
     pub managed: crate::ManagedCertificates,

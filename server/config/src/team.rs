@@ -2,11 +2,16 @@
 //!
 //! Team 0 belongs to the main server and serves every host without its own team. `PerlOptions
 //! +Clone` gives a virtual host its own workers of the main server's Perl. `PerlOptions +Parent`
-//! also gives the virtual host its own Perl.
+//! also gives the virtual host its own Perl. `<PerlPool>` makes a team with its own Perl, which
+//! hosts and sections are assigned to.
 
 use std::time::Duration;
 
 use crate::{PerlSettings, Preloaded};
+
+mod pool;
+
+pub use pool::{AssignedPool, Cgroup, PerlPool};
 
 /// What a `<VirtualHost>` does not share with the main server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,11 +34,15 @@ pub struct TeamMark(pub u32);
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Team {
     pub mark: TeamMark,
-    /// The name of the virtual host: its `ServerName` or its address. Empty: the main server.
+    /// The name of the pool, or of the virtual host: its `ServerName` or its address. Empty: the
+    /// main server.
     pub name: String,
+    /// The settings of the team's `<PerlPool>`. `None`: the team belongs to a host.
+    pub pool: Option<PerlPool>,
     /// The index of the team's Perl in [`crate::Site::perls`].
     pub perl: usize,
-    /// The settings that the host itself makes. [`crate::Site::policy`] adds the main server's.
+    /// The settings that the host or the pool itself makes. [`crate::Site::policy`] adds the main
+    /// server's.
     pub workers: WorkerPolicy,
 }
 
@@ -51,14 +60,14 @@ pub struct WorkerPolicy {
     pub max_requests: Option<u32>,
     pub limits: WorkerLimits,
     /// `WorkerQueue`: the number of requests that may wait for a worker.
-    pub queue: u32,
+    pub queue: Option<u32>,
     /// `WorkerQueueTimeout`: how long a request may wait.
-    pub queue_timeout: Duration,
+    pub queue_timeout: Option<Duration>,
     /// `WorkerQueueTarget`. `None`: the default.
     pub queue_target: Option<QueueTarget>,
     /// `WorkerDepth`: the number of requests, 1 to 4, that may lie in a worker's mailbox without
     /// being started.
-    pub depth: u32,
+    pub depth: Option<u32>,
     pub deferred: DeferredLimits,
     /// `GracefulShutdownTimeout`: how long the server waits for running requests when it stops.
     pub stop_timeout: Duration,
@@ -122,6 +131,16 @@ impl WorkerPolicy {
         self.may_be_empty() && !self.limits.need_memory()
     }
 
+    /// Returns the number of requests that may wait for a worker.
+    pub fn longest_queue(&self) -> u32 {
+        self.queue.unwrap_or(0)
+    }
+
+    /// Returns how long a request may wait for a worker.
+    pub fn longest_wait(&self) -> Duration {
+        self.queue_timeout.unwrap_or_default()
+    }
+
     /// Whether the team may have no worker while no request comes.
     pub fn may_be_empty(&self) -> bool {
         self.limits.idle.is_some_and(|idle| idle.ends_all)
@@ -135,7 +154,10 @@ impl WorkerPolicy {
             max_spare: self.max_spare.or(main.max_spare),
             max: self.max.or(main.max),
             max_requests: self.max_requests.or(main.max_requests),
+            queue: self.queue.or(main.queue),
+            queue_timeout: self.queue_timeout.or(main.queue_timeout),
             queue_target: self.queue_target.or(main.queue_target),
+            depth: self.depth.or(main.depth),
             limits: WorkerLimits {
                 memory: self.limits.memory.or(main.limits.memory),
                 unshared: self.limits.unshared.or(main.limits.unshared),
@@ -154,18 +176,23 @@ pub(crate) struct TeamDraft {
     pub own: Own,
     /// `PerlOptions +InheritSwitches`
     pub inherits_switches: bool,
+    /// `PerlPool`: the pool that serves the host.
+    pub pool: Option<String>,
     pub perl: PerlSettings,
     pub workers: WorkerPolicy,
 }
 
 impl TeamDraft {
-    /// Returns the settings for the Perl of a host with `+Parent`. Modules and switches are the
-    /// host's own. The environment has the main server's variables and the host's.
+    /// Returns the settings for the Perl of a pool, or of a host with `+Parent`. Modules and
+    /// switches are its own. The environment has the main server's variables and its own.
     pub fn perl_beside(&self, main: &PerlSettings, preloads: Vec<Preloaded>) -> PerlSettings {
         let own = &self.perl;
         let inherits = self.inherits_switches && own.switches.is_empty();
         PerlSettings {
-            interpreter: main.interpreter.clone(),
+            interpreter: match own.interpreter.as_os_str().is_empty() {
+                true => main.interpreter.clone(),
+                false => own.interpreter.clone(),
+            },
             switches: if inherits {
                 &main.switches
             } else {

@@ -30,6 +30,10 @@ fn surroundings(row: &Directive) -> &'static str {
         // The example names a file or a macro that does not exist, so its line is skipped.
         "Include" | "Use" => "<IfDefine NEVER>\n%\n</IfDefine>\n",
         "MDomain" => "MDCertificateAgreement accepted\n%\n",
+        _ if row.place == DirectivePlace::Pool => "<PerlPool shop>\n%\n</PerlPool>\n",
+        _ if row.place == DirectivePlace::Inside => {
+            "<PerlPool shop>\n</PerlPool>\n<Location /x>\n%\n</Location>\n"
+        }
         _ => "%\n",
     }
 }
@@ -50,7 +54,15 @@ fn every_row_accepts_its_example() {
 #[test]
 fn every_row_refuses_a_wrong_value_and_names_its_position() {
     for row in Directive::all().filter(|row| row.ignored.is_none()) {
-        let text = format!("# first\n  {} {}\n", row.name, row.wrong);
+        let text = match row.place {
+            DirectivePlace::Pool => {
+                format!("<PerlPool x>\n  {} {}\n</PerlPool>\n", row.name, row.wrong)
+            }
+            DirectivePlace::Inside => {
+                format!("<Location /x>\n  {} {}\n</Location>\n", row.name, row.wrong)
+            }
+            _ => format!("# first\n  {} {}\n", row.name, row.wrong),
+        };
         let problems = load(&text).expect_err(row.name);
         let problem = &problems.problems[0];
         assert_eq!(problem.line, 2, "{}: {problem}", row.name);
@@ -72,7 +84,13 @@ fn every_row_that_needs_arguments_refuses_an_empty_list() {
     let takes_none = |row: &Directive| matches!(row.shape, Shape::Words { most: 0, .. });
     let takes_some = |row: &&Directive| row.ignored.is_none() && !takes_none(row);
     for row in Directive::all().filter(takes_some) {
-        let problems = load(row.name).expect_err(row.name);
+        let text = match row.place {
+            DirectivePlace::Pool | DirectivePlace::Inside => {
+                surroundings(row).replace('%', row.name)
+            }
+            _ => row.name.to_owned(),
+        };
+        let problems = load(&text).expect_err(row.name);
         let message = &problems.problems[0].message;
         assert!(
             message.contains("an argument is missing; expected"),
@@ -91,7 +109,7 @@ fn every_row_is_refused_outside_its_place() {
             ""
         };
         let text = format!(
-            "<Location /x>\n{app}{} {}\n</Location>\n",
+            "<PerlPool shop>\n</PerlPool>\n<Location /x>\n{app}{} {}\n</Location>\n",
             row.name, row.example
         );
         // In a section these directives take no path, because the section gives the path.
@@ -103,8 +121,14 @@ fn every_row_is_refused_outside_its_place() {
         };
         let loaded = load(&text);
         match (row.place, loaded) {
-            (DirectivePlace::Everywhere, Ok(_)) => {}
-            (DirectivePlace::Everywhere, Err(problems)) => panic!("{}: {problems}", row.name),
+            (DirectivePlace::Everywhere | DirectivePlace::Inside, Ok(_)) => {}
+            (DirectivePlace::Everywhere | DirectivePlace::Inside, Err(problems)) => {
+                panic!("{}: {problems}", row.name)
+            }
+            (DirectivePlace::Pool, Err(problems)) => {
+                let message = problems.problems[0].message.as_str();
+                assert!(message.contains("expected it in <PerlPool>"), "{message}");
+            }
             (_, Ok(_)) => panic!("{} was accepted in a section", row.name),
             (_, Err(problems)) => {
                 let message = problems.problems[0].message.as_str();
@@ -123,11 +147,12 @@ fn every_row_is_refused_outside_its_place_in_a_virtual_host() {
             _ => "",
         };
         let text = format!(
-            "<VirtualHost *>\nPSGIApp app.psgi\n{own}{} {}\n</VirtualHost>\n",
+            "<PerlPool shop>\n</PerlPool>\n<VirtualHost *>\nPSGIApp app.psgi\n{own}{} {}\n</VirtualHost>\n",
             row.name, row.example
         );
         match (row.place, load(&text)) {
-            (DirectivePlace::Server, Ok(_)) => {
+            (DirectivePlace::Pool, Err(_)) => {}
+            (DirectivePlace::Server | DirectivePlace::Pool, Ok(_)) => {
                 panic!("{} was accepted in a virtual host", row.name)
             }
             (DirectivePlace::Server, Err(problems)) => {
@@ -143,6 +168,27 @@ fn every_row_is_refused_outside_its_place_in_a_virtual_host() {
             }
             (_, Ok(_)) => {}
             (_, Err(problems)) => panic!("{}: {problems}", row.name),
+        }
+    }
+}
+
+#[test]
+fn every_row_stands_in_a_pool_or_is_refused_there() {
+    for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
+        let text = format!(
+            "<PerlPool shop>\n{} {}\n</PerlPool>\n",
+            row.name, row.example
+        );
+        // A group alone is refused because a user is missing.
+        let text = text.replace("Group www", "User www-data\nGroup www");
+        match (row.is_for_pools(), load(&text)) {
+            (true, Err(problems)) => panic!("{}: {problems}", row.name),
+            (false, Ok(_)) => panic!("{} was accepted in a pool", row.name),
+            (true, Ok(_)) => {}
+            (false, Err(problems)) => {
+                let message = problems.problems[0].message.as_str();
+                assert!(message.contains("cannot stand in <PerlPool>"), "{message}");
+            }
         }
     }
 }

@@ -380,6 +380,9 @@ pub enum Fault {
     /// With the seconds after which the client may try again.
     #[error("the workers are overloaded")]
     Overloaded(u16),
+    /// With the seconds after which the client may try again.
+    #[error("the application's processes end again and again")]
+    CrashLoop(u16),
     #[error("the worker wrote an invalid response")]
     BadResponse,
     #[error("the script gave no valid response header")]
@@ -403,7 +406,8 @@ impl Fault {
             Fault::Status(status) => status,
             Fault::BadHeader | Fault::CannotRun => 500,
             Fault::TimedOut => 504,
-            Fault::QueueFull | Fault::QueueTimedOut | Fault::Overloaded(_) => 503,
+            Fault::QueueFull | Fault::QueueTimedOut => 503,
+            Fault::Overloaded(_) | Fault::CrashLoop(_) => 503,
             Fault::NotReady | Fault::Stopping => 503,
             Fault::TooLarge => 431,
         }

@@ -182,7 +182,7 @@ impl Inner {
         test: impl Fn(&Worker) -> bool,
     ) -> Option<usize> {
         let depth = self.teams[team].depth();
-        let current = self.current;
+        let current = self.serving(team);
         self.holding()
             .filter(|(_, worker)| {
                 worker.is_serving()
@@ -197,7 +197,10 @@ impl Inner {
     }
 
     fn return_to_idle(&mut self, index: usize) {
-        let current = self.current;
+        let Some(team) = self.worker(index).map(|worker| worker.team) else {
+            return;
+        };
+        let current = self.serving(team);
         if let Some(worker) = self.worker(index) {
             if worker.held.is_empty()
                 && worker.is_serving()
@@ -205,7 +208,6 @@ impl Inner {
                 && !worker.in_idle
             {
                 worker.in_idle = true;
-                let team = worker.team;
                 self.teams[team].idle.push(index);
                 if !self.teams[team].deferred.is_empty() {
                     self.start_deferred(team);
@@ -218,8 +220,9 @@ impl Inner {
     /// worker becomes idle.
     pub fn worker_is_free(&mut self, index: usize) {
         let now = Instant::now();
-        let current = self.current;
-        let takes = |worker: &&Worker| worker.is_serving() && worker.generation == current;
+        let takes = |worker: &&Worker| {
+            worker.is_serving() && worker.generation == self.serving(worker.team)
+        };
         let worker = self.workers.get(index).and_then(Option::as_ref);
         let Some(worker) = worker.filter(takes) else {
             return;

@@ -52,7 +52,6 @@ impl Inner {
         self.holding.remove(index);
         self.rewound.forget(worker.pid);
         self.remove_from_idle(worker.team, index);
-        let current = self.current;
         // The worker's mailbox says how many requests the worker has started. If the mailbox's
         // position is impossible, none of the requests may run again.
         let waiting = worker.mailbox.waiting().unwrap_or(0) as usize;
@@ -65,9 +64,9 @@ impl Inner {
         let begun = begun.max(usize::from(answers || worker.killed));
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == WorkerState::Serving && worker.served == 0 && worker.held.is_empty() {
-            if worker.generation > current {
+            if self.is_loading(worker.generation) {
                 // A loading generation does not wait for this worker.
-                self.failed_to_start(worker.generation, worker.team)
+                self.failed_to_start(worker.generation, worker.perl)
             } else {
                 self.note_false_start(worker.team)
             }

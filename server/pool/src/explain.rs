@@ -4,7 +4,7 @@
 use crate::explanation::{Answer, ExplainError, Questions};
 use crate::inner::Pool;
 use crate::loading::{Loading, Occasion};
-use crate::zygote::next_message;
+use crate::readiness::next_message;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
 use mehari_wire::layout::control;
@@ -26,8 +26,8 @@ impl Pool {
     pub async fn explain(&self, perl: usize, file: &Path) -> Answer {
         let (zygote, number, answer) = {
             let mut inner = self.borrow();
-            let current = inner.current;
-            let zygote = inner.loaded(current, perl).and_then(|it| it.zygote.clone());
+            let zygote = inner.serving_zygote(perl);
+            let zygote = zygote.and_then(|it| it.zygote.clone());
             let (number, answer) = inner.questions.ask();
             (zygote.ok_or(ExplainError::Gone)?, number, answer)
         };
@@ -51,6 +51,7 @@ pub async fn explain_unserved(site: &Site, perl: usize, file: &Path, log: ErrorL
         log,
         learned: &[],
         warms: false,
+        launcher: None,
     };
     let (mut zygote, _) = loading.load(Occasion::Trial).await.map_err(unloaded)?;
     let mut questions = Questions::default();
@@ -70,6 +71,6 @@ pub async fn explain_unserved(site: &Site, perl: usize, file: &Path, log: ErrorL
         }
     };
     zygote.control.get_ref().hang_up();
-    let _ = zygote.process.wait().await;
+    let _ = zygote.wait().await;
     answer
 }

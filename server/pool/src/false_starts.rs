@@ -1,6 +1,6 @@
-//! Counts workers that end before they serve a request. The same cause will probably end the next
-//! workers too, so the next workers start after growing pauses. A served request or a reload resets
-//! the count.
+//! Counts workers that end before they serve a request, or zygotes that end. The same cause will
+//! probably end the next ones too, so the next ones start after growing pauses. A served request or
+//! a reload resets the count.
 
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,12 @@ impl FalseStarts {
 
     pub fn hold_back(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
+    }
+
+    /// Returns the rest of the pause.
+    pub fn left(&self, now: Instant) -> Duration {
+        let until = self.until.unwrap_or(now);
+        until.saturating_duration_since(now)
     }
 
     /// Whether only one worker at a time may start, until a worker has served a request.

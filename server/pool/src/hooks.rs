@@ -42,7 +42,7 @@ fn before_park() {
         let Some(pool) = slot else { return };
         let mut inner = pool.borrow();
         inner.flush_wakes();
-        inner.bell.declare_sleep();
+        inner.declare(true);
         if inner.scan() {
             inner.rebalance_if_deep();
             inner.flush_wakes();
@@ -54,7 +54,7 @@ fn before_park() {
 fn after_unpark() {
     POOL.with_borrow(|slot| {
         if let Some(pool) = slot {
-            pool.borrow().bell.declare_awake();
+            pool.borrow().declare(false);
         }
     });
 }

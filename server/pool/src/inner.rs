@@ -9,6 +9,7 @@ use crate::arrived;
 use crate::call::{ResponseOutcome, SubrequestResolver, WarmupResolver};
 use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
+use crate::launcher::Launchers;
 use crate::plan::Plan;
 use crate::team::Team;
 use crate::worker::Worker;
@@ -16,6 +17,7 @@ use mehari_config::Site;
 use mehari_observe::ErrorLog;
 use mehari_wire::Bell;
 use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -44,14 +46,20 @@ pub(crate) struct Inner {
     /// Finds the calls for requests of warm-ups.
     pub warmup_resolver: WarmupResolver,
     pub bell: Rc<Bell>,
+    /// The bells of the pools with a launcher, by name. A worker can write to its bell, so a worker
+    /// of another user gets a bell that is not the others'.
+    pub pool_bells: BTreeMap<String, Rc<Bell>>,
     /// Requests with a waiting client, including queued requests.
     pub active_requests: usize,
     /// The workers by index. A place is used again after its worker has ended.
     pub workers: Vec<Option<Worker>>,
     pub holding: Holding,
     pub generations: Vec<Generation>,
-    /// The generation for new requests. 0: none is loaded.
+    /// The latest generation of the whole site. A pool that was reloaded alone has a later one. 0:
+    /// none is loaded.
     pub current: u32,
+    /// The processes that start the zygotes of pools with their own user or cgroup.
+    pub launchers: Launchers,
     pub next_generation: u32,
     pub stopping: bool,
     pub scratch: Vec<u8>,
@@ -112,11 +120,13 @@ impl Pool {
             resolver: None,
             warmup_resolver,
             bell: Rc::new(Bell::create()?),
+            pool_bells: BTreeMap::new(),
             active_requests: 0,
             workers: Vec::new(),
             holding: Holding::default(),
             generations: Vec::new(),
             current: 0,
+            launchers: Launchers::new(),
             next_generation: FIRST_GENERATION,
             stopping: false,
             scratch: Vec::with_capacity(mehari_wire::layout::RECORD_LIMIT),
@@ -190,11 +200,8 @@ impl Pool {
     /// the files that the zygotes loaded from the site's folders.
     pub fn watched_files(&self) -> Vec<PathBuf> {
         let inner = self.borrow();
-        let loaded = inner
-            .generations
-            .iter()
-            .filter(|generation| generation.number == inner.current)
-            .flat_map(|generation| generation.zygotes.iter())
+        let loaded = (0..inner.site.perls.len())
+            .filter_map(|perl| inner.serving_zygote(perl))
             .flat_map(|loaded| loaded.files.iter().cloned());
         inner
             .site
@@ -216,6 +223,16 @@ impl Pool {
 impl Inner {
     pub fn worker(&mut self, index: usize) -> Option<&mut Worker> {
         self.workers.get_mut(index).and_then(Option::as_mut)
+    }
+
+    /// Announces to all workers that the front is about to sleep, or is awake.
+    pub fn declare(&self, sleeps: bool) {
+        for bell in std::iter::once(&self.bell).chain(self.pool_bells.values()) {
+            match sleeps {
+                true => bell.declare_sleep(),
+                false => bell.declare_awake(),
+            }
+        }
     }
 
     /// Tells a waiting worker the outcome of its request, once.

@@ -160,7 +160,9 @@ impl Pool {
         loop {
             match tokio::time::timeout(LOOK, listener.accept()).await {
                 Ok(accepted) => return Ok(accepted?.0),
-                Err(_) if !crate::zygote::kill_one(pid, 0) => return Err(InspectError::Ended(pid)),
+                Err(_) if !crate::program::kill_one(pid, 0) => {
+                    return Err(InspectError::Ended(pid))
+                }
                 Err(_) if begun.elapsed() > PATIENCE => {
                     return Err(InspectError::Busy(pid, PATIENCE.as_secs()))
                 }

@@ -1,19 +1,23 @@
 //! Starts a zygote that loads the site's modules, either to serve or only to test that the modules
 //! load.
 
+use crate::launcher::{launcher_of, Launcher, Launchers};
 use crate::learned::LearnedModule;
 use crate::perl_side::PerlSide;
+use crate::readiness::next_message;
 use crate::reports::copy_lines;
 use crate::team::Of;
-use crate::zygote::{environment, next_message, Zygote};
+use crate::zygote::{environment, Zygote};
 use mehari_config::{PerlSettings, Phase, Preload, Problem, Site};
 use mehari_observe::{ErrorLog, Origin};
 use mehari_wire::layout::control;
 use mehari_wire::Bell;
+use rustix::fd::OwnedFd;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Why a generation does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +39,8 @@ pub enum LoadError {
     Fork(String),
     #[error("a reload is already under way")]
     Busy,
+    #[error("there is no <PerlPool {0}>")]
+    NoPool(String),
     #[error(transparent)]
     System(#[from] io::Error),
 }
@@ -119,6 +125,8 @@ pub(crate) struct Loading<'s> {
     pub learned: &'s [LearnedModule],
     /// Whether requests will run in the zygote before it forks ([`crate::warmup`]).
     pub warms: bool,
+    /// Starts the zygote. `None`: the front starts it.
+    pub launcher: Option<Rc<Launcher>>,
 }
 
 /// The reason for loading.
@@ -141,7 +149,11 @@ pub(crate) enum Occasion {
 ///
 /// All preloads that the Perls of the site cannot load. If there are none: the first other failure,
 /// such as a zygote that cannot be started.
-pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
+pub async fn try_loading(
+    site: &Site,
+    launchers: &Launchers,
+    log: ErrorLog,
+) -> Result<(), LoadError> {
     let bell = &Bell::create()?;
     let mut outcome = Ok(());
     for perl in 0..site.perls.len() {
@@ -152,6 +164,7 @@ pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
             log: log.clone(),
             learned: &[],
             warms: false,
+            launcher: launcher_of(launchers, site, perl),
         };
         outcome = combine_failures(outcome, loading.try_it().await);
     }
@@ -178,7 +191,7 @@ impl Loading<'_> {
     async fn try_it(self) -> Result<(), LoadError> {
         let (mut zygote, _) = self.load(Occasion::Trial).await?;
         zygote.control.get_ref().hang_up();
-        zygote.process.wait().await?;
+        zygote.wait().await?;
         Ok(())
     }
 
@@ -186,16 +199,7 @@ impl Loading<'_> {
     /// loaded, without perl's own files.
     pub async fn load(self, occasion: Occasion) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
         let (site, perl) = (self.site, self.perl);
-        let settings = &site.perls[perl];
-        let interpreter = settings.interpreter.clone();
-        let side = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
-            .await
-            .map_err(io::Error::other)??;
-        let (zygote, stderr) =
-            Zygote::spawn(site, perl, &side, self.bell).map_err(|reason| LoadError::Spawn {
-                interpreter: settings.interpreter.display().to_string(),
-                reason,
-            })?;
+        let (zygote, stderr) = self.start().await?;
         if let Some(stderr) = stderr {
             let origin = Origin {
                 pid: zygote.pid(),
@@ -219,6 +223,27 @@ impl Loading<'_> {
             ));
         }
         Ok((zygote, loaded))
+    }
+
+    /// Starts the process. Also returns its standard error.
+    async fn start(&self) -> Result<(Zygote, Option<OwnedFd>), LoadError> {
+        let (site, perl) = (self.site, self.perl);
+        let interpreter = site.perls[perl].interpreter.clone();
+        let failed = |reason| LoadError::Spawn {
+            interpreter: interpreter.display().to_string(),
+            reason,
+        };
+        if let Some(launcher) = &self.launcher {
+            let launched = Zygote::launch(site, perl, self.bell, launcher.clone()).await;
+            return launched
+                .map(|(zygote, stderr)| (zygote, Some(stderr)))
+                .map_err(failed);
+        }
+        let built = interpreter.clone();
+        let side = tokio::task::spawn_blocking(move || PerlSide::ensure(&built))
+            .await
+            .map_err(io::Error::other)??;
+        Zygote::spawn(site, perl, &side, self.bell).map_err(failed)
     }
 
     /// Sends the zygote its settings and the list of what to load.

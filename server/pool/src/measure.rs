@@ -5,9 +5,12 @@
 //! memory is looked at while it runs a request too, because under full load it is never idle.
 
 use crate::inner::{Inner, Pool};
-use crate::memory::{PoolMemory, ProcessMemory};
+use crate::launcher::Launcher;
+use crate::memory::{descendants, PoolMemory, ProcessMemory};
 use crate::merging;
 use crate::worker::Worker;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The shortest time between two looks at all processes.
@@ -15,6 +18,8 @@ pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
 /// What one look has to read.
 struct Task {
+    /// What launchers have read.
+    known: HashMap<u32, ProcessMemory>,
     merges_memory: bool,
     zygotes: Vec<u32>,
     /// The process number of each worker that is read, and the requests that it had served.
@@ -25,15 +30,19 @@ struct Task {
 
 impl Task {
     fn read(self) -> (Vec<(u32, u64, ProcessMemory)>, PoolMemory) {
-        let read = |(pid, served)| Some((pid, served, ProcessMemory::of(pid)?));
-        let workers: Vec<_> = self.idle.into_iter().filter_map(read).collect();
+        let of = |pid: u32| {
+            let known = self.known.get(&pid).copied();
+            known.or_else(|| ProcessMemory::of(pid))
+        };
+        let read = |(pid, served)| Some((pid, served, of(pid)?));
+        let workers: Vec<_> = self.idle.iter().copied().filter_map(read).collect();
         let mut seen: Vec<u32> = workers.iter().map(|(pid, ..)| *pid).collect();
         seen.extend(self.busy.iter().map(|(pid, _)| *pid));
-        let others = self.zygotes.into_iter().flat_map(descendants);
+        let others = self.zygotes.iter().copied().flat_map(descendants);
         let others: Vec<u32> = others.filter(|pid| !seen.contains(pid)).collect();
         let mut all: Vec<ProcessMemory> = workers.iter().map(|(.., memory)| *memory).collect();
         all.extend(self.busy.iter().filter_map(|(_, memory)| *memory));
-        all.extend(others.iter().copied().filter_map(ProcessMemory::of));
+        all.extend(others.iter().copied().filter_map(of));
         let mut total = PoolMemory::of(&all);
         if self.merges_memory {
             let processes = seen.iter().chain(&others);
@@ -43,28 +52,22 @@ impl Task {
     }
 }
 
-/// A process and all processes below it.
-fn descendants(pid: u32) -> Vec<u32> {
-    let mut found = vec![pid];
-    let mut next = 0;
-    while let Some(pid) = found.get(next) {
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        let children = children.unwrap_or_default();
-        found.extend(
-            children
-                .split_whitespace()
-                .filter_map(|pid| pid.parse::<u32>().ok()),
-        );
-        next += 1;
+/// Returns the memory of a process. A pool's launcher reads it for the front.
+pub async fn memory_of(pid: u32, launcher: Option<Rc<Launcher>>) -> Option<ProcessMemory> {
+    match launcher {
+        Some(launcher) => launcher.memory(pid, &[]).await.remove(&pid),
+        None => {
+            let look = move || ProcessMemory::of(pid);
+            tokio::task::spawn_blocking(look).await.ok()?
+        }
     }
-    found
 }
 
 impl Pool {
     /// Reads the memory of all processes of Perl, except of workers that run a request. Does
     /// nothing if that was done less than a second ago.
     pub async fn look_at_memory(&self) {
-        let task = {
+        let (mut task, launched) = {
             let mut inner = self.borrow();
             let now = Instant::now();
             let is_new = |before| now.saturating_duration_since(before) < PAUSE;
@@ -91,7 +94,9 @@ impl Pool {
             let may_be_read = |worker: &&Worker| worker.held.is_empty() || is_limited(worker);
             let (idle, busy): (Vec<_>, Vec<_>) = workers().partition(may_be_read);
             let known = |worker: &Worker| worker.memory.report().map(|it| it.now);
-            Task {
+            let launched = inner.launched_zygotes();
+            let task = Task {
+                known: HashMap::new(),
                 merges_memory: inner.merges_memory,
                 zygotes,
                 idle: idle
@@ -102,8 +107,13 @@ impl Pool {
                     .into_iter()
                     .map(|worker| (worker.pid, known(worker)))
                     .collect(),
-            }
+            };
+            (task, launched)
         };
+        let busy: Vec<u32> = task.busy.iter().map(|(pid, _)| *pid).collect();
+        for (launcher, zygote) in launched {
+            task.known.extend(launcher.memory(zygote, &busy).await);
+        }
         let Ok((workers, total)) = tokio::task::spawn_blocking(|| task.read()).await else {
             return;
         };
@@ -121,6 +131,16 @@ impl Pool {
 }
 
 impl Inner {
+    /// Returns the zygotes of pools with a launcher. Only the launcher may look into the processes
+    /// of another user.
+    fn launched_zygotes(&self) -> Vec<(Rc<Launcher>, u32)> {
+        let loaded = self.generations.iter().flat_map(|it| it.zygotes.iter());
+        let zygotes = loaded.filter_map(|loaded| loaded.zygote.as_ref());
+        zygotes
+            .filter_map(|zygote| Some((zygote.launcher()?.clone(), zygote.pid()?)))
+            .collect()
+    }
+
     /// Whether the workers of any team have a limit of memory.
     pub fn limits_memory(&self) -> bool {
         let mut teams = self.teams.iter();

@@ -39,7 +39,7 @@ impl ProcessMemory {
         self.anonymous.saturating_sub(before.anonymous)
     }
 
-    fn parse(rollup: &str) -> Option<ProcessMemory> {
+    pub(crate) fn parse(rollup: &str) -> Option<ProcessMemory> {
         let bytes = |name: &str| {
             let after = |line: &str| {
                 line.strip_prefix(name)?
@@ -60,6 +60,23 @@ impl ProcessMemory {
             anonymous: bytes("Anonymous")?,
         })
     }
+}
+
+/// Returns a process and all processes below it.
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(pid) = found.get(next) {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        found.extend(
+            children
+                .split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+        next += 1;
+    }
+    found
 }
 
 /// Returns a number of bytes as text in MiB.

@@ -35,30 +35,52 @@ impl PerlSide {
     /// [`Error`] if there are no sources, the interpreter cannot be started, or the build fails.
     pub fn ensure(interpreter: &Path) -> Result<PerlSide, Error> {
         let source = find_source().ok_or(Error::NotFound)?;
-        let output = Command::new(interpreter)
-            .arg(source.join("build.pl"))
-            .arg(cache(&source))
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|reason| Error::Interpreter {
-                interpreter: interpreter.to_owned(),
-                reason,
-            })?;
-        if let Some(signal) = output.status.signal() {
-            return Err(Error::Interrupted {
-                interpreter: interpreter.to_owned(),
-                signal,
-            });
+        let beside = source.join("build");
+        if writable(&beside) || (!beside.exists() && writable(&source)) {
+            return build(interpreter, &source, &beside, Stdio::inherit());
         }
-        if !output.status.success() {
-            return Err(Error::Build(interpreter.to_owned()));
+        // Another user may have built the Perl side there. Otherwise it is built for this user.
+        let found = beside.is_dir().then(|| {
+            let quietly = Stdio::null();
+            build(interpreter, &source, &beside, quietly)
+        });
+        match found {
+            Some(Ok(side)) => Ok(side),
+            _ => build(interpreter, &source, &own_cache(), Stdio::inherit()),
         }
-        let folders = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .map(PathBuf::from)
-            .collect();
-        Ok(PerlSide { folders })
     }
+}
+
+/// Runs `build.pl`, which only prints its folders if everything is built.
+fn build(
+    interpreter: &Path,
+    source: &Path,
+    cache: &Path,
+    stderr: Stdio,
+) -> Result<PerlSide, Error> {
+    let output = Command::new(interpreter)
+        .arg(source.join("build.pl"))
+        .arg(cache)
+        .stderr(stderr)
+        .output()
+        .map_err(|reason| Error::Interpreter {
+            interpreter: interpreter.to_owned(),
+            reason,
+        })?;
+    if let Some(signal) = output.status.signal() {
+        return Err(Error::Interrupted {
+            interpreter: interpreter.to_owned(),
+            signal,
+        });
+    }
+    if !output.status.success() {
+        return Err(Error::Build(interpreter.to_owned()));
+    }
+    let folders = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(PathBuf::from)
+        .collect();
+    Ok(PerlSide { folders })
 }
 
 /// `MEHARI_PERL`, or else the checkout in whose `target` the program lies, or else the installed
@@ -88,14 +110,12 @@ fn places(program: &Path) -> Vec<PathBuf> {
     checkouts.chain(installed).collect()
 }
 
-/// Returns the folder of the build: beside the sources if that folder is writable, else in the
-/// user's cache folder.
-fn cache(source: &Path) -> PathBuf {
-    let beside = source.join("build");
-    let writable = |folder: &Path| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
-    if beside.is_dir() || writable(source) {
-        return beside;
-    }
+fn writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Returns the folder for builds in the user's cache folder.
+fn own_cache() -> PathBuf {
     let home = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));

@@ -105,8 +105,15 @@ impl Inner {
     }
 
     fn adjust_team(&mut self, index: usize, now: Instant) -> bool {
-        let current = self.current;
         let team = &self.teams[index];
+        let current = team.generation;
+        if self
+            .serving_zygote(team.perl)
+            .is_none_or(|it| it.zygote.is_none())
+        {
+            // Whoever starts the zygote again also starts workers.
+            return true;
+        }
         if current == 0 || self.stopping || team.false_starts.hold_back(now) {
             return false;
         }
@@ -179,7 +186,7 @@ impl Inner {
 
     /// Forks a worker at once for the first queued request of a team that has none.
     pub fn end_rest_of_team(&mut self, team: usize) {
-        let current = self.current;
+        let current = self.serving(team);
         let serves = |worker: &Worker| {
             (worker.generation, worker.team) == (current, team)
                 && worker.state != WorkerState::Retiring

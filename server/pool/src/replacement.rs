@@ -5,11 +5,14 @@
 //! worker ends after its request. At most a quarter of a team is replaced at once.
 
 use crate::inner::{Inner, Pool};
+use crate::launcher::Launcher;
+use crate::measure::memory_of;
 use crate::memory::ProcessMemory;
 use crate::team::Of;
 use crate::worker::{Worker, WorkerState};
 use crate::worn::Worn;
 use mehari_observe::Origin;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// A team is divided by this number. The result is how many of its workers are replaced at once.
@@ -37,23 +40,22 @@ impl Inner {
 
     /// Plans the replacement of a worker. A second call has no effect.
     pub fn replace(&mut self, index: usize, worn: Worn) {
-        let current = self.current;
-        let Some(worker) = self.worker(index) else {
+        let Some(team) = self.worker(index).map(|worker| worker.team) else {
             return;
         };
-        let is_kept = worker.is_serving() && worker.generation == current;
-        if !is_kept || worker.worn.is_some() {
-            return;
-        }
+        let current = self.serving(team);
+        let kept = self.worker(index).filter(|worker| {
+            worker.is_serving() && worker.generation == current && worker.worn.is_none()
+        });
+        let Some(worker) = kept else { return };
         worker.worn = Some(worn);
-        let team = worker.team;
         self.replace_worn(team);
     }
 
     /// Forks successors for worn workers of a team, as far as the part of the team that may be
     /// replaced at once allows it.
     pub fn replace_worn(&mut self, team: usize) {
-        let current = self.current;
+        let current = self.serving(team);
         let of_team = |worker: &&Worker| (worker.generation, worker.team) == (current, team);
         let workers = || self.workers.iter().flatten().filter(of_team);
         let serving = workers().filter(|worker| worker.is_serving()).count();
@@ -97,11 +99,11 @@ impl Inner {
     /// Replaces workers that have grown too old without a request. Forks again for workers whose
     /// successor could not be forked.
     pub fn replace_overdue(&mut self, now: Instant) {
-        let current = self.current;
         for index in 0..self.workers.len() {
             self.replace_if_worn(index, now);
         }
         for team in 0..self.teams.len() {
+            let current = self.serving(team);
             let of_team = |worker: &&Worker| (worker.generation, worker.team) == (current, team);
             let workers = || self.workers.iter().flatten().filter(of_team);
             let starting = workers().filter(|worker| worker.state == WorkerState::Starting);
@@ -120,7 +122,7 @@ impl Inner {
             return;
         };
         let limits = match self.teams.get(worker.team) {
-            Some(team) if worker.generation == self.current => team.policy.limits,
+            Some(team) if worker.generation == team.generation => team.policy.limits,
             _ => return,
         };
         if let Some(worn) = Worn::by_memory(&limits, memory) {
@@ -141,7 +143,7 @@ impl Pool {
     /// Drops the limits of memory that a worker of a new generation is beyond before its first
     /// request, because each successor would be beyond them too. The log names each such limit.
     pub(crate) async fn drop_impossible_limits(&self, number: u32) {
-        let looks: Vec<(usize, u32)> = {
+        let looks: Vec<(usize, u32, Option<Rc<Launcher>>)> = {
             let mut inner = self.borrow();
             let Some(generation) = inner.generation(number) else {
                 return;
@@ -151,14 +153,13 @@ impl Pool {
             let first = |team: usize| {
                 let mut workers = inner.workers.iter().flatten();
                 let first = workers.find(|it| (it.generation, it.team) == (number, team));
-                first.map(|worker| (team, worker.pid))
+                first.map(|worker| (team, worker.pid, worker.launcher.clone()))
             };
             let limited = (0..teams.len()).filter(|team| teams[*team]);
             limited.filter_map(first).collect()
         };
-        for (team, pid) in looks {
-            let look = move || ProcessMemory::of(pid);
-            if let Ok(Some(memory)) = tokio::task::spawn_blocking(look).await {
+        for (team, pid, launcher) in looks {
+            if let Some(memory) = memory_of(pid, launcher).await {
                 self.borrow().drop_limits_beyond(number, team, &memory);
             }
         }

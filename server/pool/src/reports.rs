@@ -1,21 +1,26 @@
 //! Takes reports about processes: a zygote's messages, a worker's end, and the standard error of
 //! both.
 
+use crate::false_starts::FalseStarts;
 use crate::inner::Pool;
-use crate::readiness::readable;
+use crate::readiness::{next_message, readable};
 use crate::team::Of;
-use crate::zygote::{next_message, Zygote};
+use crate::zygote::Zygote;
 use mehari_config::LogLevel;
 use mehari_observe::{ErrorLog, Origin};
 use mehari_wire::layout::control;
+use mehari_wire::Bell;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::unix::pipe::Receiver;
 
-/// The pause between two attempts to watch a process.
+/// A zygote that has lived for longer has ended by chance.
+const STEADY: Duration = Duration::from_secs(60);
+/// The pause between two attempts to watch a process, or to start a zygote.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
 
 /// Reads a zygote's reports. Starts another zygote if this one ends while its generation serves.
@@ -44,53 +49,101 @@ pub async fn listen(pool: Pool, number: u32, perl: usize, zygote: Rc<Zygote>) {
 }
 
 async fn zygote_is_gone(pool: Pool, number: u32, perl: usize) {
-    let (site, of) = {
+    {
         let mut inner = pool.borrow();
-        let (current, stopping) = (inner.current, inner.stopping);
+        let serves = !inner.stopping && inner.serving_perl(perl) == number;
         let Some(generation) = inner.generation(number) else {
             return;
         };
-        let site = generation.site.clone();
-        if let Some(loaded) = generation.zygotes.get_mut(perl) {
-            loaded.zygote = None;
-            loaded.failed_forks += 1;
-        }
-        let of = Of(site.owner_of(perl).unwrap_or_default()).to_string();
-        if stopping || number != current {
+        let of = Of(generation.site.owner_of(perl).unwrap_or_default()).to_string();
+        let Some(loaded) = generation.zygotes.get_mut(perl) else {
+            return;
+        };
+        loaded.zygote = None;
+        loaded.failed_forks += 1;
+        if !serves {
             drop(inner);
             pool.0.changed.notify_waiters();
             return;
         }
-        inner
-            .log
-            .error(format_args!("the zygote of generation {number}{of} is gone: its workers go on, another zygote is started"));
-        (site, of)
-    };
-    let mut pause = Duration::from_millis(100);
-    loop {
-        match Box::pin(pool.start_zygote(number, perl, &site)).await {
-            Ok(()) => break,
-            Err(error) => pool.borrow().log.error(format_args!(
-                "the zygote{of} could not be started again: {error}"
-            )),
+        let lived = loaded.ready_since.take().map(|since| since.elapsed());
+        if lived.is_some_and(|lived| lived > STEADY) {
+            loaded.restarts = FalseStarts::default();
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_secs(10));
-        let still_wanted = {
-            let mut inner = pool.borrow();
-            !inner.stopping && inner.current == number && inner.generation(number).is_some()
+        let pause = loaded.restarts.add(Instant::now());
+        let again = match pause {
+            None => "another zygote is started".to_owned(),
+            Some(pause) => format!(
+                "it was the {}. in a row, and another zygote is started after {} s",
+                loaded.restarts.in_a_row,
+                pause.as_secs_f64()
+            ),
         };
-        if !still_wanted {
-            return;
+        inner.log.error(format_args!(
+            "the zygote of generation {number}{of} is gone: its workers go on, {again}"
+        ));
+    }
+    start_again(pool, number, perl).await;
+}
+
+impl Pool {
+    /// Starts the zygote of a serving generation again, if it has none.
+    pub(crate) fn start_again_if_gone(&self, number: u32, perl: usize) {
+        let is_gone = {
+            let mut inner = self.borrow();
+            let loaded = inner.loaded(number, perl);
+            loaded.is_some_and(|loaded| loaded.zygote.is_none())
+        };
+        if is_gone {
+            tokio::task::spawn_local(start_again(self.clone(), number, perl));
         }
     }
-    let mut inner = pool.borrow();
-    if let Some(loaded) = inner.loaded(number, perl) {
-        loaded.failed_forks = 0;
+}
+
+/// Starts a zygote again, after pauses, until there is one or the generation serves no more.
+async fn start_again(pool: Pool, number: u32, perl: usize) {
+    loop {
+        let pause = {
+            let mut inner = pool.borrow();
+            let loaded = inner.loaded(number, perl);
+            loaded.map_or(Duration::ZERO, |it| it.restarts.left(Instant::now()))
+        };
+        tokio::time::sleep(pause).await;
+        let site = {
+            let mut inner = pool.borrow();
+            let serves = !inner.stopping && inner.serving_perl(perl) == number;
+            match inner.generation(number).filter(|_| serves) {
+                Some(generation) => generation.site.clone(),
+                None => return,
+            }
+        };
+        let of = Of(site.owner_of(perl).unwrap_or_default()).to_string();
+        let started = Box::pin(pool.start_zygote(number, perl, &site)).await;
+        let mut inner = pool.borrow();
+        match (started, inner.loaded(number, perl)) {
+            (Ok(()), loaded) => {
+                loaded.into_iter().for_each(|it| it.failed_forks = 0);
+                let line = format_args!("the zygote of generation {number}{of} is back");
+                inner.log.notice(line);
+                inner.adjust_workers(Instant::now());
+                return;
+            }
+            (Err(_), None) => return,
+            (Err(error), Some(loaded)) => {
+                let pause = loaded.restarts.add(Instant::now());
+                let pause = pause.unwrap_or(NEXT_ATTEMPT);
+                inner.log.error(format_args!(
+                    "the zygote{of} could not be started again: {error}; the next try comes after \
+                     {} s",
+                    pause.as_secs_f64()
+                ));
+                drop(inner);
+                if pause == NEXT_ATTEMPT {
+                    tokio::time::sleep(pause).await;
+                }
+            }
+        }
     }
-    inner.log.notice(format_args!(
-        "the zygote of generation {number}{of} is back"
-    ));
 }
 
 /// Notices a worker's end even without the zygote's report.
@@ -138,8 +191,8 @@ async fn wait_for_end(is_known: impl Fn() -> bool, open: impl Fn() -> Result<Own
 
 /// Keeps the bell's event registered. A worker that rings the bell wakes the runtime, which then
 /// reads the rings.
-pub async fn watch_bell(pool: Pool) {
-    let event = pool.borrow().bell.event_file().try_clone_to_owned();
+pub async fn watch_bell(bell: Rc<Bell>) {
+    let event = bell.event_file().try_clone_to_owned();
     let Ok(event) = event else { return };
     if let Ok(_registered) = readable(event) {
         std::future::pending::<()>().await;
@@ -147,7 +200,10 @@ pub async fn watch_bell(pool: Pool) {
 }
 
 /// Copies the standard error of the zygote and its workers to the error log.
-pub async fn copy_lines(stderr: tokio::process::ChildStderr, log: ErrorLog, origin: Origin) {
+pub async fn copy_lines(stderr: OwnedFd, log: ErrorLog, origin: Origin) {
+    let Ok(stderr) = Receiver::from_owned_fd(stderr) else {
+        return;
+    };
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
     while let Ok(1..) = lines.read_until(b'\n', &mut line).await {

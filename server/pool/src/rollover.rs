@@ -1,8 +1,10 @@
 //! Loads a generation and switches to it after everything has loaded.
 
 use crate::call::WarmupResolver;
+use crate::first_workers::PerlToLoad;
 use crate::generation::{Generation, Loaded, FIRST_GENERATION};
-use crate::inner::{Inner, Pool};
+use crate::inner::Pool;
+use crate::launcher::{launcher_of, Launchers};
 use crate::loading::{combine_failures, warmed, LoadError, Loading, Occasion};
 use crate::plan::Plan;
 use crate::reports::{listen, watch_bell};
@@ -10,15 +12,17 @@ use crate::team::{Of, Team};
 use crate::timer::Timer;
 use crate::warmup::{Warming, WarmupError};
 use crate::warmup_report::WarmupReport;
-use crate::worker::Worker;
 use crate::zygote::Zygote;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
+use mehari_wire::Bell;
 use std::cell::RefCell;
+use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::task::spawn_local;
 
 /// A zygote, the files that it has loaded, and what its warm-up has brought.
@@ -36,12 +40,15 @@ impl Pool {
         plans: Vec<Plan>,
         log: ErrorLog,
         warmup_resolver: WarmupResolver,
+        launchers: Launchers,
     ) -> Result<Pool, LoadError> {
         let pool = Pool::new(site.clone(), plans.clone(), log, warmup_resolver)?;
+        pool.borrow().launchers = launchers;
         let timer = Timer::create()?;
         pool.attach();
-        spawn_local(watch_bell(pool.clone()));
-        let number = pool.load(site, plans).await?;
+        let bell = pool.borrow().bell.clone();
+        spawn_local(watch_bell(bell));
+        let number = pool.load(site, plans, None).await?;
         pool.take_over(number);
         spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
@@ -56,21 +63,54 @@ impl Pool {
     /// # Errors
     ///
     /// [`LoadError`] as for [`Pool::start`]. The current generation then goes on.
-    pub async fn reload(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
-        let number = self.load(site.clone(), plans).await?;
+    pub async fn reload(
+        &self,
+        site: Arc<Site>,
+        plans: Vec<Plan>,
+        launchers: Launchers,
+    ) -> Result<u32, LoadError> {
+        // A generation that goes on needs its launchers, too.
+        self.borrow().launchers.extend(launchers.clone());
+        let number = self.load(site.clone(), plans, None).await?;
         self.borrow().site = site;
         self.take_over(number);
+        self.borrow().launchers = launchers;
         Ok(number)
     }
 
-    async fn load(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
+    /// Loads the next generation of one pool, with the configuration that serves, and switches to
+    /// it. The zygotes and workers of the others do not change.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] as for [`Pool::start`]. The pool's current generation then goes on.
+    pub async fn reload_pool(&self, name: &str) -> Result<u32, LoadError> {
+        let site = self.borrow().site.clone();
+        let mut pools = site.pools();
+        let perl = pools
+            .find(|(_, pool)| pool.name == name)
+            .map(|(team, _)| team.perl);
+        let perl = perl.ok_or_else(|| LoadError::NoPool(name.to_owned()))?;
+        let plans = Plan::all(&site);
+        let number = self.load(site.clone(), plans, Some(perl)).await?;
+        self.take_over_pool(number, perl);
+        Ok(number)
+    }
+
+    /// Loads a generation. `only`: the Perl of the pool that is loaded alone.
+    async fn load(
+        &self,
+        site: Arc<Site>,
+        plans: Vec<Plan>,
+        only: Option<usize>,
+    ) -> Result<u32, LoadError> {
         let number = {
             let mut inner = self.borrow();
-            let loading = inner
+            if inner
                 .generations
                 .iter()
-                .any(|generation| generation.number > inner.current);
-            if loading {
+                .any(|generation| !generation.serves)
+            {
                 return Err(LoadError::Busy);
             }
             let number = inner.next_generation;
@@ -78,13 +118,15 @@ impl Pool {
             inner.generations.push(Generation {
                 number,
                 zygotes: site.perls.iter().map(|_| Loaded::default()).collect(),
+                serves: false,
                 teams: Team::all(&site, plans),
                 site: site.clone(),
             });
             number
         };
-        let loaded = match self.start_zygotes(number, &site).await {
-            Ok(()) => self.start_workers(number).await,
+        let parts = self.parts_to_load(&site, only);
+        let loaded = match self.start_zygotes(number, &site, &parts).await {
+            Ok(()) => self.start_workers(number, &parts).await,
             Err(error) => Err(error),
         };
         if let Err(error) = loaded {
@@ -96,18 +138,29 @@ impl Pool {
         Ok(number)
     }
 
-    /// Starts all zygotes at once, because each of them loads its modules independently.
-    async fn start_zygotes(&self, number: u32, site: &Arc<Site>) -> Result<(), LoadError> {
-        let starting: Vec<_> = (0..site.perls.len())
-            .map(|perl| {
-                let (pool, site) = (self.clone(), site.clone());
+    /// Starts the zygotes at once, because each of them loads its modules independently.
+    async fn start_zygotes(
+        &self,
+        number: u32,
+        site: &Arc<Site>,
+        parts: &[PerlToLoad],
+    ) -> Result<(), LoadError> {
+        let starting: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                let (pool, site, perl) = (self.clone(), site.clone(), part.perl);
                 spawn_local(async move { pool.start_zygote(number, perl, &site).await })
             })
             .collect();
         let mut outcome = Ok(());
-        for one in starting {
+        for (part, one) in parts.iter().zip(starting) {
             let started = one.await.unwrap_or(Err(LoadError::Died));
-            outcome = combine_failures(outcome, started);
+            match started {
+                Err(error) if part.may_fail => {
+                    self.borrow().note_failed_start(number, part.perl, &error);
+                }
+                started => outcome = combine_failures(outcome, started),
+            }
         }
         outcome
     }
@@ -130,6 +183,8 @@ impl Pool {
         let zygote = Rc::new(zygote);
         if let Some(loaded) = self.borrow().loaded(number, perl) {
             loaded.zygote = Some(zygote.clone());
+            loaded.ready_since = Some(Instant::now());
+            loaded.has_been_ready = true;
             loaded.files = files;
             loaded.warmup = warmup;
         }
@@ -202,12 +257,18 @@ impl Pool {
         occasion: Occasion,
         warms: bool,
     ) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
-        let (bell, log, learned) = {
+        let (log, learned, launcher) = {
             let inner = self.borrow();
-            (inner.bell.clone(), inner.log.clone(), inner.learned.all())
+            let launcher = launcher_of(&inner.launchers, site, perl);
+            (inner.log.clone(), inner.learned.all(), launcher)
+        };
+        let bell = match (&launcher, site.pool_of(perl)) {
+            (Some(_), Some(pool)) => self.bell_of_pool(&pool.name)?,
+            _ => self.borrow().bell.clone(),
         };
         let loading = Loading {
             site,
+            launcher,
             perl,
             bell: &bell,
             log,
@@ -217,61 +278,36 @@ impl Pool {
         loading.load(occasion).await
     }
 
-    async fn start_workers(&self, number: u32) -> Result<(), LoadError> {
-        let wanted = {
+    /// Returns the bell of a pool with a launcher.
+    fn bell_of_pool(&self, name: &str) -> io::Result<Rc<Bell>> {
+        if let Some(bell) = self.borrow().pool_bells.get(name) {
+            return Ok(bell.clone());
+        }
+        let bell = Rc::new(Bell::create()?);
+        let known = bell.clone();
+        self.borrow().pool_bells.insert(name.to_owned(), known);
+        spawn_local(watch_bell(bell.clone()));
+        Ok(bell)
+    }
+
+    async fn start_workers(&self, number: u32, parts: &[PerlToLoad]) -> Result<(), LoadError> {
+        let starts = {
             let mut inner = self.borrow();
-            let starts = inner.starts_of(number);
+            let starts = inner.starts_of(number, parts);
             for (team, start) in starts.iter().enumerate() {
                 for _ in 0..*start {
                     inner.fork_worker(number, team);
                 }
             }
-            starts.iter().sum::<u32>() as usize
+            starts
         };
         loop {
             let changed = self.0.changed.notified();
-            let (ready, failed) = {
-                let mut inner = self.borrow();
-                let ready = inner.count(number, |worker| worker.is_serving());
-                let zygotes = inner.generation(number).map(|it| it.zygotes.as_slice());
-                let failed = zygotes.map_or(1, |all| all.iter().map(|it| it.failed_forks).sum());
-                (ready, failed)
-            };
-            if ready >= wanted {
+            if self.borrow().has_started(number, parts, &starts)? {
                 return Ok(());
-            }
-            if failed > 0_u32 {
-                return Err(LoadError::Fork(
-                    "a fork failed, or a worker ended at once; the error log says why".to_owned(),
-                ));
             }
             changed.await;
         }
-    }
-
-    /// Sends new requests to this generation. Workers of other generations finish their requests.
-    fn take_over(&self, number: u32) {
-        let mut inner = self.borrow();
-        let Some(generation) = inner.generation(number) else {
-            return;
-        };
-        let teams = std::mem::take(&mut generation.teams);
-        inner.current = number;
-        inner.replace_teams(teams, number);
-        for index in 0..inner.workers.len() {
-            let Some(worker) = inner.worker(index) else {
-                continue;
-            };
-            worker.in_idle = false;
-            if worker.generation == number {
-                inner.worker_is_free(index);
-            } else {
-                inner.retire(index);
-            }
-        }
-        inner.drop_ended_generations();
-        inner.feed();
-        inner.flush_wakes();
     }
 
     fn discard(&self, number: u32) {
@@ -287,23 +323,5 @@ impl Pool {
         inner
             .generations
             .retain(|generation| generation.number != number);
-    }
-}
-
-impl Inner {
-    /// Returns how many workers each team of a loading generation starts with. A team that rests
-    /// without a worker goes on resting.
-    fn starts_of(&self, number: u32) -> Vec<u32> {
-        let rests = |team: &Team| {
-            let known = self.teams.iter().position(|it| it.mark == team.mark);
-            let of_team = |place| move |worker: &Worker| worker.team == place;
-            let has_none = |place| self.count(self.current, of_team(place)) == 0;
-            self.current > 0 && team.policy.may_start_empty() && known.is_some_and(has_none)
-        };
-        let start = |team: &Team| if rests(team) { 0 } else { team.plan.start };
-        let mut generations = self.generations.iter();
-        let loading = generations.find(|it| it.number == number);
-        let teams = loading.map(|it| it.teams.as_slice()).unwrap_or_default();
-        teams.iter().map(start).collect()
     }
 }

@@ -6,6 +6,7 @@ use crate::worker::{Worker, WorkerState};
 use crate::zygote::Zygote;
 use mehari_config::WorkerPolicy;
 use mehari_wire::Message;
+use rustix::fd::OwnedFd;
 use std::io;
 
 impl Inner {
@@ -19,14 +20,12 @@ impl Inner {
 
     /// Asks the zygote of a generation's team for one more worker.
     pub fn fork_worker(&mut self, number: u32, team: usize) {
-        let current = self.current;
         let Some(generation) = self.generations.iter_mut().find(|it| it.number == number) else {
             return;
         };
-        let teams = if number == current {
-            &self.teams
-        } else {
-            &generation.teams
+        let teams = match generation.serves {
+            true => &self.teams,
+            false => &generation.teams,
         };
         let Some(of) = teams.get(team) else { return };
         let (perl, policy) = (of.perl, of.policy.clone());
@@ -36,34 +35,39 @@ impl Inner {
         let Some(zygote) = loaded.zygote.clone() else {
             return;
         };
-        if let Err(error) = self.try_fork_worker(number, team, &policy, &zygote) {
-            self.log
-                .error(format_args!("a worker cannot be started: {error}"));
-            self.failed_to_start(number, team);
+        let (mut worker, theirs) = match Worker::new(number, team) {
+            Ok(made) => made,
+            Err(error) => return self.failed_to_fork(number, perl, &error),
+        };
+        worker.perl = perl;
+        worker.launcher = zygote.launcher().cloned();
+        if let Err(error) = self.try_fork_worker(worker, &theirs, &policy, &zygote) {
+            self.failed_to_fork(number, perl, &error);
         }
     }
 
+    fn failed_to_fork(&mut self, number: u32, perl: usize, error: &io::Error) {
+        self.log
+            .error(format_args!("a worker cannot be started: {error}"));
+        self.failed_to_start(number, perl);
+    }
+
     /// Counts a worker that failed to start while a loading generation waits for it.
-    pub fn failed_to_start(&mut self, number: u32, team: usize) {
-        let Some(generation) = self.generation(number) else {
-            return;
-        };
-        let perl = generation.teams.get(team).map_or(0, |team| team.perl);
-        if let Some(loaded) = generation.zygotes.get_mut(perl) {
+    pub fn failed_to_start(&mut self, number: u32, perl: usize) {
+        if let Some(loaded) = self.loaded(number, perl) {
             loaded.failed_forks += 1;
         }
     }
 
     fn try_fork_worker(
         &mut self,
-        number: u32,
-        team: usize,
+        mut worker: Worker,
+        theirs: &OwnedFd,
         policy: &WorkerPolicy,
         zygote: &Zygote,
     ) -> io::Result<()> {
-        let (mut worker, theirs) = Worker::new(number, team)?;
         let index = self.free_place();
-        zygote.ask_worker(index as u32, worker.mailbox.file(), &theirs)?;
+        zygote.ask_worker(index as u32, worker.mailbox.file(), theirs)?;
         worker.limit = self.request_limit(policy.max_requests);
         worker.lifetime = self.lifetime(policy.limits.lifetime);
         self.put_worker(index, worker);
@@ -77,6 +81,7 @@ impl Inner {
         let index = self.free_place();
         zygote.ask_warmup(worker.mailbox.file(), &theirs)?;
         worker.pid = zygote.pid().unwrap_or_default();
+        worker.launcher = zygote.launcher().cloned();
         worker.state = WorkerState::Serving;
         self.put_worker(index, worker);
         Ok(index)
@@ -125,7 +130,7 @@ impl Inner {
             self.log
                 .error(format_args!("the zygote could not fork a worker: {reason}"));
             if let Some(worker) = self.workers.get_mut(index).and_then(Option::take) {
-                self.failed_to_start(worker.generation, worker.team);
+                self.failed_to_start(worker.generation, worker.perl);
             }
             return None;
         };

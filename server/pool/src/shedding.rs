@@ -34,7 +34,8 @@ pub struct LoadStatus {
 impl Team {
     pub fn queue_target(&self) -> Option<Duration> {
         let setting = self.policy.queue_target.unwrap_or_default();
-        self.overload.target(setting, self.policy.queue_timeout / 2)
+        self.overload
+            .target(setting, self.policy.longest_wait() / 2)
     }
 
     pub fn load(&self) -> LoadStatus {
@@ -56,7 +57,7 @@ impl Team {
         if self.overload.is_current() && self.overload.service() >= SLOW {
             return 1;
         }
-        self.policy.depth.clamp(1, SLOTS) as usize
+        self.policy.depth.unwrap_or(SLOTS).clamp(1, SLOTS) as usize
     }
 
     /// The most requests that may wait while the team is overloaded. `None`: it is not.
@@ -95,12 +96,15 @@ impl Inner {
 
     /// Returns why a request may not join a team's queue.
     pub fn queue_fault(&mut self, team: usize, now: Instant) -> Option<Fault> {
+        if let Some(fault) = self.crash_fault(team, now) {
+            return Some(fault);
+        }
         let team = &mut self.teams[team];
         let waiting = team.queue.len();
         if team.room().is_some_and(|room| waiting >= room) {
             return Some(Fault::Overloaded(team.overload.refuse(now)));
         }
-        (waiting >= team.policy.queue as usize).then_some(Fault::QueueFull)
+        (waiting >= team.policy.longest_queue() as usize).then_some(Fault::QueueFull)
     }
 
     /// Takes the next request for a worker that serves this script cheapest.
@@ -151,7 +155,10 @@ impl Inner {
     pub fn expire_queues(&mut self, now: Instant) {
         for team in 0..self.teams.len() {
             self.shed(team, now);
-            let limit = self.teams[team].policy.queue_timeout;
+            if !self.teams[team].queue.is_empty() {
+                self.refuse_crashed(team, now);
+            }
+            let limit = self.teams[team].policy.longest_wait();
             let queue = |inner: &Inner| inner.teams[team].queue.front().map(|it| it.waited(now));
             while queue(self).is_some_and(|waited| waited > limit) {
                 if let Some(queued) = self.teams[team].queue.pop_front() {
@@ -159,6 +166,16 @@ impl Inner {
                 }
             }
             self.note_idle(team, now);
+        }
+    }
+
+    /// Refuses the waiting requests of a team that is in a crash loop and has no worker.
+    fn refuse_crashed(&mut self, team: usize, now: Instant) {
+        let Some(fault) = self.crash_fault(team, now) else {
+            return;
+        };
+        for queued in std::mem::take(&mut self.teams[team].queue) {
+            self.refuse_queued(queued, fault, now);
         }
     }
 

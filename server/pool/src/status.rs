@@ -1,6 +1,7 @@
 //! Makes a snapshot of the pool for `mehari status`.
 
 use crate::call::RunningRequest;
+use crate::crash_loop::CrashLoop;
 use crate::inner::{Pool, Totals};
 use crate::memory::{PoolMemory, WorkerMemory};
 use crate::plan::Plan;
@@ -38,17 +39,25 @@ pub struct PoolStatus {
     pub deferred: crate::DeferredStatus,
 }
 
-/// A team: the team of the main server, or of a virtual host with `PerlOptions +Clone` or
-/// `+Parent`.
+/// A team: the team of the main server, of a `<PerlPool>`, or of a virtual host with `PerlOptions
+/// +Clone` or `+Parent`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct TeamStatus {
-    /// The virtual host. Empty: the main server.
+    /// The virtual host or the pool. Empty: the main server.
     pub host: String,
+    /// Whether the team belongs to a `<PerlPool>`.
+    pub pool: bool,
+    /// `User` of the pool.
+    pub user: Option<String>,
+    /// The generation whose workers serve.
+    pub generation: u32,
     pub plan: Plan,
     pub queue: usize,
     pub busy: usize,
     pub idle: usize,
     pub false_starts: u32,
+    /// `None`: the team's zygote and workers live, or have ended by chance.
+    pub crash_loop: Option<CrashLoop>,
     /// Whether the team has no worker because no request needs one (`WorkerIdleTimeout ... All`).
     pub rests: bool,
     pub load: LoadStatus,
@@ -79,7 +88,7 @@ pub struct WorkerStatus {
 }
 
 impl PoolStatus {
-    /// Returns the virtual host of a worker's team. Empty: the main server.
+    /// Returns the virtual host or the pool of a worker's team. Empty: the main server.
     pub fn host_of(&self, worker: &WorkerStatus) -> &str {
         let team = self.teams.get(worker.team);
         team.map_or("", |team| team.host.as_str())
@@ -124,11 +133,15 @@ impl Pool {
                 let count = |state| mine.clone().filter(|it| it.state == state).count();
                 TeamStatus {
                     host: team.name.clone(),
+                    pool: team.is_pool,
+                    user: team.user.clone(),
+                    generation: team.generation,
                     plan: team.plan.clone(),
                     queue: team.queue.len(),
                     busy: count("busy"),
                     idle: count("idle"),
                     false_starts: team.false_starts.in_a_row,
+                    crash_loop: inner.crash_loop(index, now),
                     rests: mine.clone().next().is_none() && team.may_rest(now),
                     load: team.load(),
                     warmup: inner.warmup_of(team.perl),

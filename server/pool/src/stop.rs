@@ -1,8 +1,8 @@
 //! Stops the pool: requests finish, then the workers end, then the zygotes end.
 
 use crate::inner::Pool;
+use crate::program::{kill_group, kill_one};
 use crate::worker::WorkerState;
-use crate::zygote::{kill_group, kill_one};
 use std::time::{Duration, Instant};
 
 impl Pool {
@@ -28,6 +28,7 @@ impl Pool {
             inner.stopping = true;
             inner.drop_deferred();
             inner.current = 0;
+            inner.teams.iter_mut().for_each(|team| team.generation = 0);
             for worker in inner.workers.iter_mut().flatten() {
                 waited_for.push(worker.pid);
                 worker.state = WorkerState::Retiring;
@@ -53,6 +54,11 @@ impl Pool {
             for pid in waited_for {
                 kill_group(pid, libc::SIGKILL);
             }
+        }
+        let launchers = std::mem::take(&mut self.borrow().launchers);
+        for launcher in launchers.values() {
+            // The launcher kills the zygotes that have not ended.
+            let _ = tokio::time::timeout(PATIENCE * 3, launcher.end()).await;
         }
         self.detach();
     }

@@ -1,8 +1,9 @@
 //! A team: the workers that serve one host, or all hosts without workers of their own, with the
 //! team's idle list, queue and plan.
 //!
-//! The main server's team is the first of the pool's list. Each virtual host with `PerlOptions
-//! +Clone` or `+Parent` has its own team, so its slow requests do not delay other hosts.
+//! The main server's team is the first of the pool's list. Each `<PerlPool>` and each virtual host
+//! with `PerlOptions +Clone` or `+Parent` has its own team, so its slow requests do not delay the
+//! requests of others.
 
 use crate::deferral::DeferredCall;
 use crate::false_starts::FalseStarts;
@@ -16,8 +17,15 @@ use std::time::Instant;
 
 pub(crate) struct Team {
     pub mark: TeamMark,
-    /// The virtual host. Empty: the main server.
+    /// The virtual host or the pool. Empty: the main server.
     pub name: String,
+    /// Whether the team belongs to a `<PerlPool>`.
+    pub is_pool: bool,
+    /// `User` of the pool.
+    pub user: Option<String>,
+    /// The generation whose workers serve. A pool can be reloaded without the others. 0: none
+    /// serves yet.
+    pub generation: u32,
     /// Index of the generation's zygote that forks the workers.
     pub perl: usize,
     pub policy: WorkerPolicy,
@@ -73,6 +81,9 @@ impl Team {
             .map(|(team, plan)| Team {
                 mark: team.mark,
                 name: team.name.clone(),
+                is_pool: team.pool.is_some(),
+                user: team.pool.as_ref().and_then(|pool| pool.user.clone()),
+                generation: 0,
                 perl: team.perl,
                 policy: site.policy(team),
                 plan,

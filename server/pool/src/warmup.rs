@@ -9,7 +9,7 @@ use crate::arrived::{Arrived, Owed};
 use crate::call::{Call, Fault, ResponseOutcome, Task, WarmupResolver};
 use crate::exchange::WorkerExchange;
 use crate::inner::{Inner, Pool};
-use crate::memory::ProcessMemory;
+use crate::measure::memory_of;
 use crate::script_head::ScriptHead;
 use crate::team::Of;
 use crate::warmup_report::WarmupReport;
@@ -64,7 +64,8 @@ impl Warming<'_> {
     pub async fn run(&self) -> Result<WarmupReport, WarmupError> {
         let settings = &self.site.perls[self.perl].warmup;
         let pid = self.zygote.pid().unwrap_or_default();
-        let before = ProcessMemory::of(pid);
+        let launcher = || self.zygote.launcher().cloned();
+        let before = memory_of(pid, launcher()).await;
         let slot = self.pool.borrow().open_warming(self.zygote);
         let slot = slot.map_err(|error| WarmupError::Refused(error.to_string()))?;
         let place = Place(self.pool.clone(), slot);
@@ -78,7 +79,7 @@ impl Warming<'_> {
                 return Err(WarmupError::TimedOut(seconds, self.now.borrow().clone()));
             }
         };
-        let after = ProcessMemory::of(pid);
+        let after = memory_of(pid, launcher()).await;
         place.dismiss();
         let grown = match (before, after) {
             (Some(before), Some(after)) => after.grown_since(&before),
@@ -163,7 +164,16 @@ impl Warming<'_> {
         ];
         let mut sent = Err("no path of the site");
         (self.resolver)(self.site, host, url, &mut |mut call| {
-            sent = fits(&call.task).map(|()| {
+            let is_ours = self
+                .site
+                .teams
+                .iter()
+                .any(|team| (team.mark, team.perl) == (call.team, self.perl));
+            let fits = match is_ours {
+                true => fits(&call.task),
+                false => Err("the workers of another Perl serve this path"),
+            };
+            sent = fits.map(|()| {
                 call.request_id = FIRST_REQUEST + u64::from(number);
                 call.fields = &fields;
                 self.pool.submit_to(slot, call)

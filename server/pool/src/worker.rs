@@ -4,16 +4,18 @@ use crate::arrived::Owed;
 use crate::call::{RunningRequest, TimeLimits};
 use crate::deferral::{deferring_request, Deferring};
 use crate::frame;
+use crate::launcher::{orders, Launcher};
 use crate::memory::MemoryHistory;
+use crate::program::{kill_group, kill_one};
 use crate::script::Script;
 use crate::worn::Worn;
-use crate::zygote::kill_group;
 use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Counts the workers that had a request and did not start it. That they did not start it is known
@@ -80,6 +82,10 @@ pub struct Worker {
     pub socket: Option<OwnedFd>,
     pub pid: u32,
     pub generation: u32,
+    /// Index of the generation's zygote that has forked the worker.
+    pub perl: usize,
+    /// The launcher of the worker's pool, which signals the worker. `None`: the front does.
+    pub launcher: Option<Rc<Launcher>>,
     /// Index into [`crate::inner::Inner::teams`].
     pub team: usize,
     pub state: WorkerState,
@@ -129,6 +135,8 @@ impl Worker {
             socket: Some(ours),
             pid: 0,
             generation,
+            perl: 0,
+            launcher: None,
             team,
             state: WorkerState::Starting,
             held: VecDeque::new(),
@@ -209,14 +217,20 @@ impl Worker {
     /// Sends a signal to the worker alone. The worker passes the signal on to the process that runs
     /// the request.
     pub fn signal(&self, signal: i32) {
-        if self.pid > 1 {
-            crate::zygote::kill_one(self.pid, signal);
+        match &self.launcher {
+            _ if self.pid <= 1 => {}
+            Some(launcher) => launcher.signal(orders::SIGNAL, self.pid, signal),
+            None => drop(kill_one(self.pid, signal)),
         }
     }
 
     /// Whether the worker's process has ended, even if the zygote has not reported the end.
     pub fn is_gone(&self) -> bool {
-        !about(self.pid).is_some_and(|process| !matches!(process.state, b'Z' | b'X'))
+        match about(self.pid) {
+            Some(process) => matches!(process.state, b'Z' | b'X'),
+            // The processes of another user may be hidden.
+            None => self.launcher.is_none() || !kill_one(self.pid, 0),
+        }
     }
 
     /// Kills the worker and all processes that it or its child started, except processes that left
@@ -227,9 +241,16 @@ impl Worker {
         }
         let child = self.mailbox.child();
         if leads_group_below(child, self.pid) {
-            kill_group(child, libc::SIGKILL);
+            self.kill_group(child);
         }
-        kill_group(self.pid, libc::SIGKILL);
+        self.kill_group(self.pid);
+    }
+
+    fn kill_group(&self, leader: u32) {
+        match &self.launcher {
+            Some(launcher) => launcher.signal(orders::GROUP, leader, libc::SIGKILL),
+            None => kill_group(leader, libc::SIGKILL),
+        }
     }
 }
 

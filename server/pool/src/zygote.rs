@@ -1,27 +1,50 @@
 //! Starts a zygote and sends it orders: the list of what to load, then commands to fork workers.
-#![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
+use crate::launcher::{orders, Launcher};
 use crate::learned::LearnedModule;
 use crate::perl_side::PerlSide;
 use crate::plan::Machine;
+use crate::program::{start_program, with_folders, ZygoteCommand};
 use mehari_config::{PerlSettings, Preload, Preloaded, Rung, Site};
 use mehari_wire::layout::control;
-use mehari_wire::{parts, Bell, ControlSocket, Message};
-use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use rustix::io::{fcntl_setfd, FdFlags};
+use mehari_wire::{parts, Bell, ControlSocket};
+use rustix::fd::{BorrowedFd, OwnedFd};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::rc::Rc;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
-use tokio::process::{Child, ChildStderr, Command};
+use tokio::process::{Child, Command};
 
 pub struct Zygote {
-    pub process: Child,
+    process: ZygoteProcess,
     pub control: AsyncFd<ControlSocket>,
+}
+
+/// Who has started a zygote.
+enum ZygoteProcess {
+    Front(Child),
+    Launcher(Launched),
+}
+
+/// A zygote that a launcher has started.
+struct Launched {
+    pid: u32,
+    launcher: Rc<Launcher>,
+}
+
+/// Kills a zygote that has not ended, as tokio does with the front's own.
+impl Drop for Launched {
+    fn drop(&mut self) {
+        if self.launcher.has(self.pid) {
+            let signal = libc::SIGKILL;
+            self.launcher.signal(orders::ZYGOTE, self.pid, signal);
+        }
+    }
 }
 
 impl Zygote {
@@ -31,64 +54,65 @@ impl Zygote {
         number: usize,
         perl: &PerlSide,
         bell: &Bell,
-    ) -> io::Result<(Zygote, Option<ChildStderr>)> {
-        let (ours, theirs) = ControlSocket::pair()?;
-        let page = rustix::io::dup(bell.page_file())?;
-        let event = rustix::io::dup(bell.event_file())?;
-        let inherited = [theirs, page, event];
-        let settings = &site.perls[number];
-        let mut command = Command::new(&settings.interpreter);
-        command
-            .args(switches(settings, perl))
-            .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
-            .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
-            .args(server_arguments(&site.server_root, &site.definitions.names))
-            .args(
-                (!site.source.files.is_empty())
-                    .then_some(["configured", "1"])
-                    .into_iter()
-                    .flatten(),
-            )
-            .args(
-                site.owner_of(number)
-                    .into_iter()
-                    .flat_map(|host| ["host", host]),
-            )
-            .args(["fork_lint", settings.fork_lint.unwrap_or_default().word()])
-            .args(if settings.merges_memory == Some(true) {
-                &["merge", "1"][..]
-            } else {
-                &[]
-            })
-            .args(if settings.is_watched {
-                &["development", "1"][..]
-            } else {
-                &[]
-            })
-            .env_clear()
-            .envs(environment(settings))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
-        keep_descriptors_from_programs();
-        // Without close-on-exec the three descriptors survive the exec. The zygote sets
-        // close-on-exec again at once. Only one thread of the front starts processes, so no other
-        // child inherits them.
-        for file in &inherited {
-            fcntl_setfd(file, FdFlags::empty())?;
-        }
-        let spawned = command.spawn();
-        drop(inherited);
-        let mut process = spawned?;
+    ) -> io::Result<(Zygote, Option<OwnedFd>)> {
+        let (ours, inherited) = descriptors(bell)?;
+        let command = command(site, number);
+        let mut process = start_program(&command, perl, &inherited, Stdio::piped(), |command| {
+            Command::from(command).kill_on_drop(true).spawn()
+        })?;
         let stderr = process.stderr.take();
+        let stderr = stderr.map(|stderr| stderr.into_owned_fd()).transpose()?;
         let control = crate::readiness::register_both_ways(ours)?;
+        let process = ZygoteProcess::Front(process);
         Ok((Zygote { process, control }, stderr))
     }
 
+    /// Has a launcher start the zygote. Also returns the zygote's standard error.
+    pub async fn launch(
+        site: &Site,
+        number: usize,
+        bell: &Bell,
+        launcher: Rc<Launcher>,
+    ) -> io::Result<(Zygote, OwnedFd)> {
+        use rustix::fd::AsFd;
+        let (ours, [theirs, page, event]) = descriptors(bell)?;
+        let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let text = command(site, number).encode();
+        let files = [theirs.as_fd(), page.as_fd(), event.as_fd(), writing.as_fd()];
+        let pid = launcher.start(&text, files).await;
+        let pid = pid.map_err(io::Error::other)?;
+        let process = ZygoteProcess::Launcher(Launched { pid, launcher });
+        let control = crate::readiness::register_both_ways(ours)?;
+        Ok((Zygote { process, control }, reading))
+    }
+
     pub fn pid(&self) -> Option<u32> {
-        self.process.id()
+        match &self.process {
+            ZygoteProcess::Front(process) => process.id(),
+            ZygoteProcess::Launcher(launched) => {
+                let lives = launched.launcher.has(launched.pid);
+                lives.then_some(launched.pid)
+            }
+        }
+    }
+
+    /// Returns the launcher that has started the zygote. `None`: the front has.
+    pub fn launcher(&self) -> Option<&Rc<Launcher>> {
+        match &self.process {
+            ZygoteProcess::Front(_) => None,
+            ZygoteProcess::Launcher(launched) => Some(&launched.launcher),
+        }
+    }
+
+    /// Completes when the zygote has ended.
+    pub async fn wait(&mut self) -> io::Result<()> {
+        match &mut self.process {
+            ZygoteProcess::Front(process) => process.wait().await.map(drop),
+            ZygoteProcess::Launcher(launched) => {
+                launched.launcher.wait_for(launched.pid).await;
+                Ok(())
+            }
+        }
     }
 
     pub async fn send_preload(&self, preload: &Preload) -> io::Result<()> {
@@ -183,31 +207,38 @@ impl Zygote {
     }
 }
 
-/// Sets close-on-exec on the descriptors that the process that started the server left open. A
-/// script must not get these descriptors, and no process with a foreign pipe or socket can be
-/// rewound. A kernel before 5.11 refuses the call. In this case the descriptors are passed on.
-fn keep_descriptors_from_programs() {
-    let (first, last) = (3, libc::c_uint::MAX);
-    // SAFETY: the call touches no memory. It only sets close-on-exec.
-    unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            first,
-            last,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    };
+/// Makes the control socket of a zygote. Also returns what the zygote inherits: its end of the
+/// socket, and the bell.
+fn descriptors(bell: &Bell) -> io::Result<(ControlSocket, [OwnedFd; 3])> {
+    let (ours, theirs) = ControlSocket::pair()?;
+    let page = rustix::io::dup(bell.page_file())?;
+    let event = rustix::io::dup(bell.event_file())?;
+    Ok((ours, [theirs, page, event]))
 }
 
-/// Returns the next message. `None`: the zygote has ended.
-pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option<Message>> {
-    loop {
-        let mut ready = control.readable().await?;
-        match ready.try_io(|socket| socket.get_ref().receive()) {
-            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
-            Ok(message) => return message,
-            Err(_would_block) => continue,
-        }
+/// Returns what the zygote of the site's Perl with this number is started with.
+fn command(site: &Site, number: usize) -> ZygoteCommand {
+    let settings = &site.perls[number];
+    let mut arguments = server_arguments(&site.server_root, &site.definitions.names);
+    let mut say = |name: &str, value: &str| arguments.extend([name.into(), value.into()]);
+    if !site.source.files.is_empty() {
+        say("configured", "1");
+    }
+    if let Some(owner) = site.owner_of(number) {
+        say("host", owner);
+    }
+    say("fork_lint", settings.fork_lint.unwrap_or_default().word());
+    if settings.merges_memory == Some(true) {
+        say("merge", "1");
+    }
+    if settings.is_watched {
+        say("development", "1");
+    }
+    ZygoteCommand {
+        interpreter: settings.interpreter.clone().into(),
+        switches: settings.switches.iter().map(OsString::from).collect(),
+        arguments,
+        environment: environment(settings),
     }
 }
 
@@ -239,20 +270,8 @@ pub fn server_arguments(server_root: &Path, defines: &BTreeMap<String, String>) 
 /// Returns the switches of a Perl of the site, with the folders of Mehari's Perl side. PERL5LIB
 /// becomes -I, so that scripts do not see the variable.
 pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
-    let own = std::env::var_os("PERL5LIB").unwrap_or_default();
-    let of_the_server = std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty());
-    let folders = perl.folders.iter().cloned().chain(of_the_server);
-    let included = folders.map(|folder| {
-        let mut switch = OsString::from("-I");
-        switch.push(folder);
-        switch
-    });
-    settings
-        .switches
-        .iter()
-        .map(OsString::from)
-        .chain(included)
-        .collect()
+    let switches: Vec<OsString> = settings.switches.iter().map(OsString::from).collect();
+    with_folders(&switches, perl)
 }
 
 /// Returns the environment of the site's Perl processes: PATH and TZ, then the variables of
@@ -268,23 +287,4 @@ pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
         .filter_map(|name| std::env::var_os(name).map(|value| (name.into(), value)))
         .chain(set.map(|(name, value)| (name.into(), value.into())))
         .collect()
-}
-
-/// Sends a signal to one process. Signal 0 only tests whether the process exists. Returns false if
-/// the process does not exist.
-pub fn kill_one(pid: u32, signal: i32) -> bool {
-    match i32::try_from(pid) {
-        // SAFETY: kill touches no memory of ours.
-        Ok(pid) if pid > 1 => unsafe { libc::kill(pid, signal) == 0 },
-        _ => false,
-    }
-}
-
-/// Sends a signal to a worker and to the processes it started that stayed in its group.
-pub fn kill_group(pid: u32, signal: i32) {
-    let Ok(pid) = i32::try_from(pid) else { return };
-    if pid > 1 {
-        // SAFETY: kill touches no memory of ours.
-        unsafe { libc::kill(-pid, signal) };
-    }
 }

@@ -105,7 +105,44 @@ impl ControlSocket {
         if got < HEAD {
             return Ok(None);
         }
-        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        Message::parse(&bytes[..got]).map(Some)
+    }
+
+    /// Makes a socket of the other process's end, such as its standard input.
+    pub fn of(socket: OwnedFd) -> ControlSocket {
+        ControlSocket { socket }
+    }
+}
+
+/// Receives the next message with its descriptors, at most 4. Returns `None` if the other end is
+/// closed. The descriptors are closed when a program is started.
+///
+/// # Errors
+///
+/// `InvalidData` for a message without a head, or the error of recvmsg(2).
+pub fn receive_with_files(socket: &impl AsFd) -> io::Result<Option<(Message, Vec<OwnedFd>)>> {
+    let mut bytes = [0u8; HEAD + CONTROL_TEXT];
+    let mut space = [0u8; rustix::cmsg_space!(ScmRights(4))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut bytes)];
+    let received = recvmsg(socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let files = ancillary.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => files.collect(),
+        _ => Vec::new(),
+    });
+    let files: Vec<OwnedFd> = files.collect();
+    match received.bytes {
+        0 => Ok(None),
+        got => Ok(Some((Message::parse(&bytes[..got])?, files))),
+    }
+}
+
+impl Message {
+    fn parse(bytes: &[u8]) -> io::Result<Message> {
+        let Some((head, text)) = bytes.split_at_checked(HEAD) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let word = |at: usize| [head[at], head[at + 1], head[at + 2], head[at + 3]];
         let head = Control {
             kind: u32::from_ne_bytes(word(0)),
             slot: u32::from_ne_bytes(word(4)),
@@ -113,8 +150,8 @@ impl ControlSocket {
             status: i32::from_ne_bytes(word(12)),
             length: u32::from_ne_bytes(word(16)),
         };
-        let text = bytes[HEAD..got].to_vec();
-        Ok(Some(Message { head, text }))
+        let text = text.to_vec();
+        Ok(Message { head, text })
     }
 }
 

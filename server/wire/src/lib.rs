@@ -19,6 +19,8 @@ mod memory;
 mod ring;
 
 pub use bell::Bell;
-pub use control::{parts, receive_file, send_with_files, ControlSocket, Message};
+pub use control::{
+    parts, receive_file, receive_with_files, send_with_files, ControlSocket, Message,
+};
 pub use mailbox::{read_request, write_request, Mailbox};
 pub use ring::{Corrupt, Record};

@@ -1,7 +1,7 @@
 //! Makes a shared memory file (memfd_create(2)) and maps it.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
+use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use std::io;
 use std::ptr::NonNull;
@@ -13,9 +13,13 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Makes a file whose length no process can change. Otherwise a worker could shorten the file,
+    /// and the front would be ended by a signal where it reads.
     pub fn create(name: &str, length: usize) -> io::Result<Memory> {
-        let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create(name, flags)?;
         ftruncate(&file, length as u64)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
         // SAFETY: this is a fresh mapping of a new file at an address that the kernel chooses.
         let base = unsafe {
             mmap(

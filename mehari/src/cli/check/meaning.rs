@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use mehari_config::{
-    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, PerlSettings, Section, Site,
-    TeamMark, Upstream, WorkerPolicy, FCGID,
+    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, PerlPool, PerlSettings, Section,
+    Site, Team, TeamMark, Upstream, WorkerPolicy, FCGID,
 };
 use mehari_front::Survey;
 use serde_json::json;
@@ -64,6 +64,9 @@ pub fn text(site: &Site, description: &Description<'_>) -> String {
         page.heading("\nEverywhere");
         settings::base(&mut page, site);
         sections(&mut page, site, &site.main);
+        for (team, pool) in site.pools() {
+            perl_pool(&mut page, site, team, pool);
+        }
         for host in &site.hosts {
             virtual_host(&mut page, site, host);
         }
@@ -194,7 +197,7 @@ fn server(page: &mut Page, site: &Site) {
     perl(page, site.perl());
     workers(page, site.workers());
     let workers = site.workers();
-    let (queue, time) = (workers.queue, workers.queue_timeout);
+    let (queue, time) = (workers.longest_queue(), workers.longest_wait());
     page.line("queue", format!("at most {queue} requests, {time:?}"));
     let limits = &site.limits;
     page.line(
@@ -248,6 +251,24 @@ fn perl(page: &mut Page, perl: &PerlSettings) {
     );
 }
 
+/// Describes a pool: its user, its cgroup, its Perl and its workers.
+fn perl_pool(page: &mut Page, site: &Site, team: &Team, pool: &PerlPool) {
+    page.heading(&format!("\n<PerlPool {}>", pool.name));
+    if let Some(user) = &pool.user {
+        let group = pool.group.as_ref();
+        let group = group.map_or(String::new(), |group| format!(", group {group}"));
+        page.line("user", format!("{user}{group}"));
+    }
+    if let Some(cgroup) = &pool.cgroup {
+        let values = cgroup.values.iter();
+        let values = values.map(|(file, value)| format!(" {file}={value}"));
+        let values: String = values.collect();
+        page.line("cgroup", format!("{}{values}", cgroup.path.display()));
+    }
+    perl(page, &site.perls[team.perl]);
+    workers(page, &site.policy(team));
+}
+
 /// Describes the workers and the Perl that a virtual host has for itself.
 fn team(page: &mut Page, site: &Site, host: &Host) {
     let mut teams = site.teams.iter();
@@ -256,6 +277,7 @@ fn team(page: &mut Page, site: &Site, host: &Host) {
         return;
     };
     match team.perl {
+        _ if team.pool.is_some() => return page.line("workers", format!("of pool {}", team.name)),
         0 => page.line("workers", "its own, with the main server's Perl"),
         number => {
             page.line("workers", "its own, with its own Perl");

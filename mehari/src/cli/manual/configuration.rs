@@ -73,7 +73,7 @@ fn directive(roff: &mut Roff, row: &Directive) {
     for (label, text) in [
         ("Also: ", row.aliases.join(", ")),
         ("Default: ", default),
-        ("Place: ", row.place.describe().to_owned()),
+        ("Place: ", row.describe_place()),
     ] {
         if !text.trim().is_empty() {
             roff.control("br", []);

@@ -2,6 +2,7 @@
 //! them. `serve` collects them if a step of the start fails.
 
 use super::identity::Identity;
+use super::launchers::start_for_check;
 use mehari_config::{LogLevel, LogTarget, Problem, Site};
 use mehari_front::Hosts;
 use mehari_observe::ErrorLog;
@@ -53,6 +54,11 @@ impl Findings {
     /// Checks the server's user, its certificates, and the files that it writes.
     pub fn look_at_machine(&mut self, site: &Site) -> Option<Identity> {
         let identity = self.keep(Identity::of(site)).flatten();
+        for (_, pool) in site.pools() {
+            if let Err(problem) = Identity::of_pool(pool) {
+                self.extend(&[problem]);
+            }
+        }
         if site.listen.iter().any(|listen| site.is_secure(listen)) {
             let troubles = Hosts::problems(site);
             troubles.iter().for_each(|it| self.add(it.to_string()));
@@ -103,23 +109,41 @@ impl Findings {
         if self.keep(built).is_none() {
             return;
         }
-        if let Some(identity) = identity {
-            if self.keep(identity.assume()).is_none() {
-                return;
-            }
-        }
-        match load(site) {
+        match load(site, identity) {
             Ok(()) => {}
-            Err(LoadError::Preload(problems)) => self.0.extend(problems),
-            Err(error) => self.add(error.to_string()),
+            Err(Unloaded::Perl(LoadError::Preload(problems))) => self.0.extend(problems),
+            Err(Unloaded::Perl(error)) => self.add(error.to_string()),
+            Err(Unloaded::Identity(reason)) => self.add(reason),
+            Err(Unloaded::Pool(problem)) => self.extend(&[problem]),
         }
     }
 }
 
-fn load(site: &Site) -> Result<(), LoadError> {
+/// Why Perl's part did not load.
+enum Unloaded {
+    Identity(String),
+    Pool(Problem),
+    Perl(LoadError),
+}
+
+impl<E: Into<LoadError>> From<E> for Unloaded {
+    fn from(error: E) -> Unloaded {
+        Unloaded::Perl(error.into())
+    }
+}
+
+/// Becomes the site's user and loads everything. The launchers of the pools start before.
+fn load(site: &Site, identity: Option<&Identity>) -> Result<(), Unloaded> {
     let log = ErrorLog::open(&LogTarget::Stderr, LogLevel::Warn)?;
     let runtime = mehari_pool::runtime()?;
-    let outcome = LocalSet::new().block_on(&runtime, try_loading(site, log.clone()));
+    let loading = async {
+        let launchers = start_for_check(site).await.map_err(Unloaded::Pool)?;
+        if let Some(identity) = identity {
+            identity.assume().map_err(Unloaded::Identity)?;
+        }
+        Ok(try_loading(site, &launchers, log.clone()).await?)
+    };
+    let outcome = LocalSet::new().block_on(&runtime, loading);
     log.flush(Duration::from_secs(2));
     outcome
 }

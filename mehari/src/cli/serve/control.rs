@@ -210,6 +210,12 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             Ok(number) => Reply::done(format!("generation {number} serves")),
             Err(reason) => Reply::failed(reason),
         },
+        other if other.starts_with("reload ") => {
+            match reloader.reload_pool(&other["reload ".len()..]).await {
+                Ok(number) => Reply::done(format!("generation {number} of the pool serves")),
+                Err(reason) => Reply::failed(reason),
+            }
+        }
         "upgrade" => match upgrader.upgrade("upgrade").await {
             Ok(text) => Reply::done(text),
             Err(reason) => Reply::failed(reason),

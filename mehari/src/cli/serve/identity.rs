@@ -5,11 +5,12 @@
 //! capability, so no later program can become root again.
 #![allow(unsafe_code)]
 
-use mehari_config::{LogTarget, Site};
-use std::ffi::{CStr, CString};
+use mehari_config::{LogTarget, PerlPool, Problem, Site};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A user and a group other than root's.
 #[derive(Debug, Clone)]
@@ -19,6 +20,7 @@ pub struct Identity {
     /// The name of the account, which gives the user's other groups. `None` for a number without an
     /// account.
     account: Option<CString>,
+    home: Option<PathBuf>,
 }
 
 impl Identity {
@@ -34,20 +36,49 @@ impl Identity {
                 None => Ok(None),
             };
         };
+        // If root starts the server, `User root` has no effect.
+        let identity = Identity::named(user, site.process.group.as_deref())?;
+        Ok((identity.user != 0).then_some(identity))
+    }
+
+    /// Returns the user and group with these names.
+    pub fn named(user: &str, group: Option<&str>) -> Result<Identity, String> {
         let account = account(user)?;
-        let group = match (&site.process.group, &account) {
+        let group = match (group, &account) {
             (Some(group), _) => group_number(group)?,
             (None, Account { group: Some(group), .. }) => *group,
             (None, _) => {
                 return Err(format!("User {user} has no account to take the group from; expected `Group NAME|#NUMBER` too"))
             }
         };
-        // If root starts the server, `User root` has no effect.
-        Ok((account.user != 0).then_some(Identity {
+        Ok(Identity {
             user: account.user,
             group,
             account: account.name,
-        }))
+            home: account.home,
+        })
+    }
+
+    /// Returns the user of a pool. `None`: the pool has the server's user, or the server is not
+    /// started by root.
+    pub fn of_pool(pool: &PerlPool) -> Result<Option<Identity>, Problem> {
+        let Some(user) = &pool.user else {
+            return Ok(None);
+        };
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let identity = Identity::named(user, pool.group.as_deref());
+        let identity = identity.map_err(|reason| pool.problem(reason))?;
+        match identity.user {
+            0 => Err(pool.problem(format!("User {user}: expected a user other than root"))),
+            _ => Ok(Some(identity)),
+        }
+    }
+
+    /// Returns the home folder of the account. A number without an account has `/`.
+    pub fn home(&self) -> &Path {
+        self.home.as_deref().unwrap_or(Path::new("/"))
     }
 
     /// Makes every thread run as this user from now on.
@@ -125,6 +156,7 @@ struct Account {
     user: u32,
     group: Option<u32>,
     name: Option<CString>,
+    home: Option<PathBuf>,
 }
 
 fn account(text: &str) -> Result<Account, String> {
@@ -145,16 +177,23 @@ fn account(text: &str) -> Result<Account, String> {
             group: Some(entry.pw_gid),
             // SAFETY: an entry's name is a C string.
             name: Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_owned()),
+            // SAFETY: so is its home folder.
+            home: Some(path_of(unsafe { CStr::from_ptr(entry.pw_dir) })),
         }),
         (None, Some(user)) => Ok(Account {
             user,
             group: None,
             name: None,
+            home: None,
         }),
         (None, None) => Err(format!(
             "User {text}: there is no such user; expected a name of /etc/passwd or #NUMBER"
         )),
     }
+}
+
+fn path_of(text: &CStr) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(text.to_bytes()))
 }
 
 fn group_number(text: &str) -> Result<u32, String> {

@@ -2,7 +2,9 @@
 //! zygote, then switches. If anything fails to load, reports the failure and keeps the running
 //! generation.
 
+use super::identity::Identity;
 use super::journal::Logs;
+use super::launchers::PoolLaunchers;
 use super::managed::Managed;
 use super::predecessor::LeftCell;
 use super::profiling::Profiling;
@@ -39,8 +41,18 @@ pub struct Reloader {
     /// The process that requests certificates.
     managed: OnceCell<Rc<Managed>>,
     profiling: Profiling,
+    launchers: PoolLaunchers,
     /// Whether root started the server and the server then became another user.
     left_root: bool,
+}
+
+/// What a reload works with.
+pub struct ReloadParts {
+    pub options: Options,
+    pub pool: Pool,
+    pub front: Handle,
+    pub logs: Rc<Logs>,
+    pub launchers: PoolLaunchers,
 }
 
 fn same_tls(one: &Site, other: &Site) -> bool {
@@ -57,14 +69,14 @@ fn files(site: &Site) -> Vec<PathBuf> {
 }
 
 impl Reloader {
-    pub fn new(
-        options: Options,
-        pool: Pool,
-        front: Handle,
-        logs: Rc<Logs>,
-        notify: Rc<Notify>,
-        left_root: bool,
-    ) -> Reloader {
+    pub fn new(parts: ReloadParts, notify: Rc<Notify>, left_root: bool) -> Reloader {
+        let ReloadParts {
+            options,
+            pool,
+            front,
+            logs,
+            launchers,
+        } = parts;
         let watched_certificates = RefCell::new(files(&front.site()));
         Reloader {
             watched_certificates,
@@ -72,6 +84,7 @@ impl Reloader {
             notify,
             managed: OnceCell::new(),
             profiling: Profiling::new(logs.clone()),
+            launchers,
             left_root,
             options,
             pool,
@@ -159,6 +172,47 @@ impl Reloader {
         outcome
     }
 
+    /// Loads the Perl of one pool anew. Returns the number of the pool's new generation, or the
+    /// reason why there is none.
+    pub async fn reload_pool(&self, name: &str) -> Result<u32, String> {
+        let _turn = self.turn.lock().await;
+        if let Some(pid) = self.successor.get() {
+            return Err(format!("process {pid} has replaced this one"));
+        }
+        let site = self.front.site();
+        let names = || site.pools().map(|(_, pool)| pool.name.as_str());
+        if !names().any(|known| known == name) {
+            let known: Vec<&str> = names().collect();
+            return Err(
+                match (mehari_config::nearest(name, names()), known.is_empty()) {
+                    (Some(near), _) => format!("there is no pool `{name}`; did you mean `{near}`?"),
+                    (None, false) => {
+                        format!("there is no pool `{name}`; expected {}", known.join(", "))
+                    }
+                    (None, true) => {
+                        format!("there is no pool `{name}`: the site has no <PerlPool>")
+                    }
+                },
+            );
+        }
+        let loaded = self.pool.reload_pool(name).await;
+        let log = &self.logs.error;
+        match &loaded {
+            Ok(number) => log.notice(format_args!(
+                "reload of pool {name}: generation {number} serves"
+            )),
+            Err(error) => {
+                for line in error.to_string().lines() {
+                    log.error(format_args!("reload of pool {name}: {line}"));
+                }
+                log.error(format_args!(
+                    "reload of pool {name}: the new generation is dropped, the old one goes on"
+                ));
+            }
+        }
+        loaded.map_err(|error| error.to_string())
+    }
+
     async fn load(&self) -> Result<u32, String> {
         let site = self.options.site();
         let site = site.map_err(|refusal| refusal.text().to_owned())?;
@@ -185,12 +239,14 @@ impl Reloader {
                 .error
                 .warn("a changed User or Group takes effect with a restart");
         }
+        for (_, pool) in site.pools() {
+            Identity::of_pool(pool).map_err(|problem| problem.to_string())?;
+        }
+        let launchers = self.launchers.of(&site).await?;
         let plans = Plan::all(&site);
-        let number = self
-            .pool
-            .reload(site.clone(), plans)
-            .await
-            .map_err(|error| error.to_string())?;
+        let loaded = self.pool.reload(site.clone(), plans, launchers).await;
+        let number = loaded.map_err(|error| error.to_string())?;
+        self.launchers.forget_others(&site);
         if let Err(error) = self.logs.follow(&site) {
             self.logs
                 .error

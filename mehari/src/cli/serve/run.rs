@@ -7,9 +7,10 @@ use super::identity::Identity;
 use super::inherited::{Inherited, Opener};
 use super::journal::Logs;
 use super::keeper::{Keeper, KeptFiles};
+use super::launchers::PoolLaunchers;
 use super::managed::Managed;
 use super::predecessor::Predecessor;
-use super::reload::Reloader;
+use super::reload::{ReloadParts, Reloader};
 use super::remains::PidFile;
 use super::service_manager::Notify;
 use super::upgrade::{Handed, Upgrader};
@@ -66,7 +67,10 @@ pub fn serve(
         identity.take_logs(&site)?;
         // The Perl side is built before the server becomes another user, who may not be allowed to
         // build it.
-        PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string())?;
+        for perl in (0..site.perls.len()).filter(|perl| !is_launched(&site, *perl)) {
+            let built = PerlSide::ensure(&site.perls[perl].interpreter);
+            built.map_err(|error| error.to_string())?;
+        }
     }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
     let tasks = LocalSet::new();
@@ -87,6 +91,11 @@ pub fn serve(
     // the start was aborted.
     runtime.shutdown_background();
     served
+}
+
+/// Whether a launcher builds the Perl side for this Perl, as the pool's user.
+fn is_launched(site: &Site, perl: usize) -> bool {
+    site.pool_of(perl).is_some_and(|pool| pool.is_launched())
 }
 
 /// A listener, and who opened its socket first.
@@ -159,6 +168,8 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     let mut control = Control::open(options.control.as_deref(), port, naming)?;
     let mut pid_file = PidFile::open(&site, predecessor.is_some())?;
     let managed = Managed::start(&site, hosts.as_ref(), &logs).await?;
+    let launchers = PoolLaunchers::start(&site, &logs.error).await?;
+    let of_pools = launchers.of(&site).await?;
     let kept = KeptFiles {
         pid_file: pid_file.as_ref().map(PidFile::path),
         control: control.path(),
@@ -170,14 +181,14 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     let plans = Plan::all(&site);
     let limits = Limits {
         processes: plans[0].max as usize,
-        queue: site.workers().queue as usize,
-        queue_timeout: site.workers().queue_timeout,
+        queue: site.workers().longest_queue() as usize,
+        queue_timeout: site.workers().longest_wait(),
     };
     let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let cgi = Cgi::new(limits, software, logs.error.clone());
     let resolver = mehari_front::warmup_resolver(logs.error.clone());
     let pool = tokio::select! {
-        pool = Pool::start(site.clone(), plans, logs.error.clone(), resolver) => {
+        pool = Pool::start(site.clone(), plans, logs.error.clone(), resolver, of_pools) => {
             pool.map_err(|error| failed_load(error.to_string(), identity.is_some()))?
         }
         signal = caught.end() => {
@@ -198,14 +209,14 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     if let Some(hosts) = hosts {
         front.handle().replace_tls(hosts);
     }
-    let reloader = Rc::new(Reloader::new(
-        options.clone(),
-        pool.clone(),
-        front.handle(),
-        logs.clone(),
-        notify.clone(),
-        identity.is_some(),
-    ));
+    let parts = ReloadParts {
+        options: options.clone(),
+        pool: pool.clone(),
+        front: front.handle(),
+        logs: logs.clone(),
+        launchers,
+    };
+    let reloader = Rc::new(Reloader::new(parts, notify.clone(), identity.is_some()));
     if let Some(managed) = &managed {
         reloader.manage(managed.clone());
         spawn_local(managed.clone().follow(front.handle()));

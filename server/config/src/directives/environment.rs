@@ -99,7 +99,8 @@ pub const GROUP: Group = Group {
             },
         )
         .htaccess(FILE_INFO)
-        .example("APP_MODE production", "A=B C"),
+        .example("APP_MODE production", "A=B C")
+        .of_pool(),
         Directive::host(
             "PerlPassEnv",
             words("NAME...", 1, ANY),
@@ -114,7 +115,8 @@ pub const GROUP: Group = Group {
                 pass_env(target, arguments, Change::PerlSetEnv)
             },
         )
-        .example("PATH", "A=B"),
+        .example("PATH", "A=B")
+        .of_pool(),
         Directive::everywhere(
             "PerlSetVar",
             words("NAME VALUE", 2, 2),

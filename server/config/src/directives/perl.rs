@@ -18,7 +18,8 @@ pub const GROUP: Group = Group {
             interpreter,
         )
         .default("perl")
-        .example("/usr/bin/perl", "\"\""),
+        .example("/usr/bin/perl", "\"\"")
+        .of_pool(),
         Directive::server(
             "PerlSwitches",
             words("SWITCH...", 1, ANY),
@@ -130,7 +131,8 @@ pub const GROUP: Group = Group {
             "Modules to load before the workers are forked.",
             modules,
         )
-        .example("CGI DBI", "not-a-module"),
+        .example("CGI DBI", "not-a-module")
+        .of_pool(),
         Directive::host(
             "PerlLoadModule",
             words("MODULE...", 1, ANY),
@@ -152,28 +154,32 @@ pub const GROUP: Group = Group {
             "Perl files to run before the workers are forked, under ServerRoot or in @INC.",
             |target, arguments| require(target, arguments, PreloadStage::Require),
         )
-        .example("startup.pl", "\"\""),
+        .example("startup.pl", "\"\"")
+        .of_pool(),
         Directive::host(
             "PerlConfigRequire",
             words("FILE...", 1, ANY),
             "Like PerlRequire, before all others.",
             |target, arguments| require(target, arguments, PreloadStage::ConfigRequire),
         )
-        .example("startup.pl", "\"\""),
+        .example("startup.pl", "\"\"")
+        .of_pool(),
         Directive::host(
             "PerlPostConfigRequire",
             words("FILE...", 1, ANY),
             "Like PerlRequire, after the modules.",
             |target, arguments| require(target, arguments, PreloadStage::PostConfigRequire),
         )
-        .example("startup.pl", "\"\""),
+        .example("startup.pl", "\"\"")
+        .of_pool(),
         Directive::host(
             "PerlPreloadScript",
             words("registry|perlrun|fork|rewind|auto FILE...", 2, ANY),
             "Scripts to compile before the workers are forked, for the rung they will run on.",
             scripts,
         )
-        .example("registry /srv/www/hello.pl", "cgi /srv/www/hello.pl"),
+        .example("registry /srv/www/hello.pl", "cgi /srv/www/hello.pl")
+        .of_pool(),
         Directive::everywhere(
             "PerlOptions",
             words("[+|-]OPTION...", 1, ANY),

@@ -499,7 +499,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_suexec.c",
-        why: "another user needs another server: scripts run as the server's user",
+        why: "a <PerlPool> with User runs Perl as another user; CGI programs have the server's user",
         directives: &["SuexecUserGroup"],
     },
     Refused {

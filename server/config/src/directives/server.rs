@@ -138,25 +138,35 @@ pub const GROUP: Group = Group {
             "User",
             words("NAME|#NUMBER", 1, 1),
             "If root starts the server, the user that the front, workers and CGI programs become \
-             after the addresses are bound.",
+             after the addresses are bound. In a `<PerlPool>`: the user of the pool's Perl.",
             |target, arguments| {
-                target.site.process.user = Some(arguments.filled(0)?.to_string());
+                let name = Some(arguments.filled(0)?.to_string());
+                match &mut target.pool {
+                    Some(pool) => pool.user = name,
+                    None => target.site.process.user = name,
+                }
                 Ok(())
             },
         )
         .otherwise("who started it")
-        .example("www-data", "\"\""),
+        .example("www-data", "\"\"")
+        .of_pool(),
         Directive::server(
             "Group",
             words("NAME|#NUMBER", 1, 1),
             "The group the server becomes; the user's other groups are kept.",
             |target, arguments| {
-                target.site.process.group = Some(arguments.filled(0)?.to_string());
+                let name = Some(arguments.filled(0)?.to_string());
+                match &mut target.pool {
+                    Some(pool) => pool.group = name,
+                    None => target.site.process.group = name,
+                }
                 Ok(())
             },
         )
         .otherwise("the user's own")
-        .example("www-data", "\"\""),
+        .example("www-data", "\"\"")
+        .of_pool(),
         Directive::server(
             "GracefulShutdownTimeout",
             Shape::Time {

@@ -106,13 +106,14 @@ pub const GROUP: Group = Group {
             },
             "Requests that may wait for a worker. Further requests get 503.",
             |target, arguments| {
-                target.team.workers.queue = arguments.number_u32()?;
+                target.team.workers.queue = Some(arguments.number_u32()?);
                 Ok(())
             },
         )
         .default("1000")
         .unit("requests")
-        .tune(0, 10_000),
+        .tune(0, 10_000)
+        .of_team(),
         Directive::server(
             "WorkerQueueTimeout",
             Shape::Time {
@@ -121,13 +122,14 @@ pub const GROUP: Group = Group {
             },
             "How long a request may wait for a worker before it gets 503.",
             |target, arguments| {
-                target.team.workers.queue_timeout = arguments.time()?;
+                target.team.workers.queue_timeout = Some(arguments.time()?);
                 Ok(())
             },
         )
         .default("10")
         .unit("seconds")
-        .tune(1, 60),
+        .tune(1, 60)
+        .of_team(),
         Directive::server(
             "WorkerQueueTarget",
             Shape::Words {
@@ -152,13 +154,14 @@ pub const GROUP: Group = Group {
             "Requests that a worker may hold without having started them. They are taken back \
              when another worker is idle.",
             |target, arguments| {
-                target.team.workers.depth = arguments.number_u32()?;
+                target.team.workers.depth = Some(arguments.number_u32()?);
                 Ok(())
             },
         )
         .default("4")
         .unit("requests")
-        .tune(1, 4),
+        .tune(1, 4)
+        .of_team(),
         Directive::server(
             "DeferredCalls",
             Shape::Number {

@@ -162,6 +162,7 @@ impl Host {
         let mut settings = self.unmerged();
         let mut words = self.base_handlers.clone();
         merge(&mut settings, &mut words);
+        self.add_pool_env(&mut settings);
         let goes_on = !settings.rules.conditionals.is_empty()
             || settings.rules.rewriting.forces()
             || self.rules.rewriting.forces();
@@ -186,6 +187,22 @@ impl Host {
         });
         known.insert(key.into(), settings.clone());
         settings
+    }
+
+    /// Adds the variables of the pool that the merged settings name. The variables of the host and
+    /// of sections outweigh those of the pool, which outweigh the main server's.
+    fn add_pool_env(&self, settings: &mut Settings) {
+        let Some(pool) = settings.programs.pool.clone() else {
+            return;
+        };
+        for variable in &pool.set_env {
+            let (name, value) = variable.clone();
+            let mut known = settings.programs.set_env.iter();
+            let known = known.find(|(known, _)| *known == name);
+            if known.is_none_or(|known| self.outer_env.contains(known)) {
+                settings.set_perl_env(name, value);
+            }
+        }
     }
 
     fn merge(&self, settings: &mut Settings, words: &mut HandlerWords, matching: &[u64]) {

@@ -1,6 +1,6 @@
 //! Reads a line with a directive of the table: checks its place, applies it, and notes its result.
 
-use super::{htaccess, unknown, OpenKind, Reader};
+use super::{htaccess, unknown, OpenKind, PoolUse, Reader};
 use crate::arguments::Arguments;
 use crate::directive::{Directive, DirectivePlace, Target};
 use crate::directives::managed;
@@ -14,6 +14,10 @@ impl Reader<'_> {
         let row = match Directive::named(&name.text) {
             Some(row) => row,
             None => match self.custom(&name.text) {
+                Some(directive) if self.pool.is_some() => {
+                    let message = format!("{} cannot stand in <PerlPool>", directive.name);
+                    return Err(Fault::new(name.at, message));
+                }
                 Some(directive) => return self.custom_line(directive, &name, content),
                 // A `<Perl>` section that was not run may define the directive.
                 None if self.environment.is_partly_unknown => return Ok(()),
@@ -33,12 +37,16 @@ impl Reader<'_> {
         {
             return Err(Fault::new(name.at, htaccess::refusal(row, may)));
         }
+        self.check_pool_place(row, name.at)?;
         if let Some(section) = self.misplaced(row) {
             let message = format!(
                 "{} cannot stand in <{section}>; expected it outside of sections",
                 row.name
             );
             return Err(Fault::new(name.at, message));
+        }
+        if row.name == "Perl" || row.name == "PerlLoadModule" {
+            self.check_no_pool(row.name, name.at)?;
         }
         if row.name == "Perl" {
             return self.perl_line(&name, content);
@@ -71,11 +79,19 @@ impl Reader<'_> {
         }
         let preloads = self.environment.preloads.len();
         let own = self.host.as_ref().map(|host| host.team.own);
+        let had_pool = self
+            .host
+            .as_ref()
+            .is_some_and(|host| host.team.pool.is_some());
         self.apply(row, &arguments).map_err(told)?;
+        self.note_pool_place(row, name.at);
         if row.name == "MDomain" {
             self.note_managed(name.at);
         }
         self.check_own_perl(own.unwrap_or_default(), name.at)?;
+        if ["PerlPool", "PerlOptions"].contains(&row.name) {
+            self.check_pool_of_host(had_pool, name.at)?;
+        }
         self.note_own_line(row, name.at);
         self.note(row, name.at);
         self.record(row.name, content);
@@ -86,6 +102,13 @@ impl Reader<'_> {
         }
         for (upstream, at) in self.environment.named.drain(..) {
             self.unchecked.named.push((upstream, self.file.clone(), at));
+        }
+        for (pool, at) in self.environment.named_pools.drain(..) {
+            self.unchecked.pools.push(PoolUse {
+                name: pool,
+                file: self.file.clone(),
+                at,
+            });
         }
         for (name, fault) in self.environment.wants_action.drain(..) {
             self.unchecked
@@ -109,18 +132,19 @@ impl Reader<'_> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {
             OpenKind::Scoped(_) | OpenKind::Inner(..) | OpenKind::Proxy(_) => {
-                row.place != DirectivePlace::Everywhere
+                let inside = [DirectivePlace::Everywhere, DirectivePlace::Inside];
+                !inside.contains(&row.place)
             }
             OpenKind::Host => row.place == DirectivePlace::Server,
             OpenKind::ManagedSet => !managed::IN_SET.contains(&row.name),
-            OpenKind::Read | OpenKind::Skip => false,
+            OpenKind::Pool | OpenKind::Read | OpenKind::Skip => false,
         });
         section.map(|open| open.name.as_str())
     }
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
-        self.environment.host = self.host_number();
+        self.place_environment();
         let mut scope = None;
         let innermost = self
             .open
@@ -137,17 +161,32 @@ impl Reader<'_> {
         let in_section = innermost.is_some();
         let in_host = self.host.is_some();
         let draft = self.host.as_mut().unwrap_or(&mut self.main);
+        let (team, outer, pool) = match &mut self.pool {
+            Some(open) => (&mut open.team, &mut open.changes, Some(&mut open.pool)),
+            None => (&mut draft.team, &mut draft.base, None),
+        };
         let mut target = Target {
             site: &mut self.site,
             host: &mut draft.host,
-            team: &mut draft.team,
-            changes: innermost.unwrap_or(&mut draft.base),
+            team,
+            changes: innermost.unwrap_or(outer),
             in_section,
             scope,
             in_host,
+            pool,
             environment: &mut self.environment,
         };
         (row.apply)(&mut target, arguments)
+    }
+
+    /// Notes where the current line stands, for the preloads that it makes.
+    pub(super) fn place_environment(&mut self) {
+        let sections = self.open.iter().rev();
+        let mut sections = sections.filter(|open| matches!(open.kind, OpenKind::Scoped(_)));
+        let environment = &mut self.environment;
+        environment.section = sections.next().map_or(0, |open| open.number);
+        environment.pool = self.pool.as_ref().map(|draft| draft.pool.name.clone());
+        self.environment.host = self.host_number();
     }
 
     pub(super) fn note(&mut self, row: &'static Directive, at: At) {

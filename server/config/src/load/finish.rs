@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{proxied, teams, Draft, Reader};
+use super::{pools, proxied, teams, Draft, Reader};
 use crate::problem::{At, Fault};
-use crate::{Change, HandlerName, Host, Phase, Problems, Rung, Site};
+use crate::{Change, HandlerName, Host, Phase, Problems, Rung, Site, TeamMark};
 
 impl Draft {
     /// Finishes the host. A virtual host inherits the settings of the main server.
@@ -15,6 +15,9 @@ impl Draft {
             host.inherit(main);
         }
         host.base_handlers.apply(&mut host.base, &base, "");
+        if main.is_none() {
+            host.outer_env.clone_from(&host.base.programs.set_env);
+        }
         host.base.change_rules(&base, None, false);
         host.base.encode_for_worker();
         host
@@ -26,6 +29,7 @@ impl Reader<'_> {
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();
         self.check_own_lines();
+        self.check_pools();
         self.check_workers();
         self.check_upstreams();
         self.check_handler_names();
@@ -34,6 +38,7 @@ impl Reader<'_> {
             mut site,
             mut main,
             mut hosts,
+            pools,
             environment,
             mut problems,
             notes,
@@ -60,7 +65,11 @@ impl Reader<'_> {
                 draft.base.insert(0, Change::StrictTransport(Some(line)));
             }
         }
-        (site.perls, site.teams) = teams::make_teams(&mut main, &mut hosts, environment.preloads);
+        (site.perls, site.teams) =
+            teams::make_teams(&mut main, &mut hosts, &pools, environment.preloads);
+        let marks: Vec<TeamMark> = site.pools().map(|(team, _)| team.mark).collect();
+        let drafts = std::iter::once(&mut main).chain(&mut hosts);
+        pools::resolve(drafts, &pools, &marks);
         site.main = main.finish(None);
         site.main.mapping.document_root = site.server_root.join(&site.main.mapping.document_root);
         let numbered = (1..).zip(hosts);

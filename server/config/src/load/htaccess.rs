@@ -42,6 +42,7 @@ fn sections(
         name: "Directory".to_string(),
         file: file.to_path_buf(),
         at: At::default(),
+        number: 0,
         kind: OpenKind::Scoped(of_folder(folder)),
     });
     reader.read_file(file);

@@ -38,6 +38,7 @@ impl Reader<'_> {
             in_section: false,
             scope: None,
             in_host: false,
+            pool: None,
             environment: &mut self.environment,
         };
         managed::open_set(&mut target, &arguments)

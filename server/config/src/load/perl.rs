@@ -45,7 +45,7 @@ impl Reader<'_> {
         let made = self.run_errand(self.host_number(), errand, at);
         let preload = Preload::Section { name, code };
         let known = self.environment.preloads.len();
-        self.environment.host = self.host_number();
+        self.place_environment();
         self.environment.preload(PreloadStage::Module, preload);
         self.place_preloads(known, at);
         self.perl_is_ahead();
@@ -63,7 +63,10 @@ impl Reader<'_> {
                 return self.interpreter.is_some();
             }
             let last = self.environment.preloads.last();
-            last.is_some_and(|(_, last)| makes_directives(&last.what))
+            last.is_some_and(|(_, last)| {
+                let is_here = !self.is_loaded_in_pool(last.pool.as_deref(), last.host);
+                is_here && makes_directives(&last.what)
+            })
         };
         if self.environment.loaded_here > 0 || starts_perl() {
             if let Err(fault) = self.load_pending(at) {
@@ -91,8 +94,12 @@ impl Reader<'_> {
         while let Some((stage, preload)) =
             self.environment.preloads.get(self.environment.loaded_here)
         {
+            let is_elsewhere = self.is_loaded_in_pool(preload.pool.as_deref(), preload.host);
             let (stage, host, preload) = (*stage, preload.host, preload.what.clone());
             self.environment.loaded_here += 1;
+            if is_elsewhere {
+                continue;
+            }
             if stage >= PreloadStage::PostConfigRequire && !makes_directives(&preload) {
                 continue;
             }

@@ -19,6 +19,8 @@ pub(super) struct Open {
     pub name: String,
     pub file: PathBuf,
     pub at: At,
+    /// The number of the section. Sections inside have greater numbers.
+    pub number: u32,
     pub kind: OpenKind,
 }
 
@@ -33,6 +35,8 @@ pub(super) enum OpenKind {
     Scoped(Section),
     /// The lines change the enclosing section as [`InnerSection`] says.
     Inner(InnerSection, Vec<crate::Change>),
+    /// `<PerlPool>`: the lines concern one pool.
+    Pool,
     /// `<MDomainSet>`: the lines concern one managed domain.
     ManagedSet,
     /// `<Proxy>`: the lines concern a balancer, or access to back ends.
@@ -75,6 +79,14 @@ impl Reader<'_> {
         let at = content[0].1;
         let lower = name.text.to_ascii_lowercase();
         if lower == "perl" {
+            let refused = match self.is_skipping() {
+                true => None,
+                false => self.check_no_pool("<Perl>", name.at).err(),
+            };
+            if let Some(fault) = refused {
+                self.foreign_until = Some("</perl>");
+                return Err(fault);
+            }
             return self.perl_block(name);
         }
         if !self.is_skipping() {
@@ -90,10 +102,12 @@ impl Reader<'_> {
         if !matches!(kind, OpenKind::Read | OpenKind::Skip) {
             self.record("", content);
         }
+        self.sections += 1;
         self.open.push(Open {
             name: name.text.clone(),
             file: self.file.clone(),
             at,
+            number: self.sections,
             kind,
         });
         fault.map_or(Ok(()), Err)
@@ -102,6 +116,12 @@ impl Reader<'_> {
     /// Returns the kind of section that a line opens. A faulty line opens a section without effect,
     /// so that the lines inside are still checked.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
+        let conditions = ["ifmodule", "ifdefine", "ifversion", "iffile"];
+        let conditions = conditions.into_iter().chain(["ifdirective", "ifsection"]);
+        if self.pool.is_some() && !conditions.into_iter().any(|known| known == lower) {
+            let message = format!("<{}> cannot stand in <PerlPool>", name.text);
+            return (OpenKind::Skip, Some(Fault::new(name.at, message)));
+        }
         if let Some(part) = self.part(lower, name, words) {
             let parts = self.open.iter();
             let parts = parts.filter(|open| matches!(open.kind, OpenKind::Inner(..)));
@@ -128,6 +148,7 @@ impl Reader<'_> {
                 }
             }
             "virtualhost" => self.virtual_host(name, words),
+            "perlpool" => self.open_pool(name, words),
             "mdomainset" | "mdomain" => {
                 let fault = self.managed_set(name, words).err();
                 (OpenKind::ManagedSet, fault)
@@ -322,9 +343,13 @@ impl Reader<'_> {
 
     /// Closes the sections that were left open, the innermost first.
     pub(super) fn close_down_to(&mut self, depth: usize) {
-        let mut closed = self.open.drain(depth.min(self.open.len())..);
-        if closed.any(|open| matches!(open.kind, OpenKind::Host)) {
-            self.hosts.extend(self.host.take());
+        let closed: Vec<Open> = self.open.drain(depth.min(self.open.len())..).collect();
+        for open in closed {
+            match open.kind {
+                OpenKind::Host => self.hosts.extend(self.host.take()),
+                OpenKind::Pool => self.close_pool(open.at),
+                _ => {}
+            }
         }
     }
 
@@ -366,6 +391,7 @@ impl Reader<'_> {
                 if finish::wants_app(&section.changes) {
                     self.unchecked.without_app.push((open.file, open.at));
                 }
+                self.assign_preloads(open.number, &section.changes);
                 let useless = finish::isolates_nothing(&section.changes);
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
@@ -378,6 +404,7 @@ impl Reader<'_> {
                 self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
+            OpenKind::Pool => self.close_pool(at),
             OpenKind::ManagedSet => self.environment.managed_set = None,
             OpenKind::Proxy(changes) => return self.close_proxy(changes, open.at),
             OpenKind::Read | OpenKind::Skip => {}

@@ -1,6 +1,6 @@
 //! Finds the hosts with their own workers or their own Perl, after all files have been read.
 
-use super::{Draft, Reader};
+use super::{Draft, PoolDraft, Reader};
 use crate::directive::DirectivePlace;
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
@@ -71,6 +71,20 @@ impl Reader<'_> {
         for host in &self.hosts {
             let own = host.team.own;
             for OwnLine { row, file, at } in &host.own_lines {
+                if host.team.pool.is_some() {
+                    let message = format!(
+                        "{} has no effect in a <VirtualHost> with PerlPool; expected it in the \
+                         <PerlPool>",
+                        row.name
+                    );
+                    self.problems.push(Problem {
+                        file: file.clone(),
+                        line: at.line,
+                        column: at.column,
+                        message,
+                    });
+                    continue;
+                }
                 let missing = match row.place {
                     DirectivePlace::Perl if own < Own::Perl => "`PerlOptions +Parent`",
                     DirectivePlace::Team if own < Own::Workers => {
@@ -93,10 +107,12 @@ impl Reader<'_> {
     }
 }
 
-/// Makes the Perls and the teams of the site, and sets the Perl and the team of each host.
+/// Makes the Perls and the teams of the site, and sets the Perl and the team of each host. The main
+/// server's come first, then the pools'.
 pub(super) fn make_teams(
     main: &mut Draft,
     hosts: &mut [Draft],
+    pools: &[PoolDraft],
     mut preloads: Preloads,
 ) -> (Vec<PerlSettings>, Vec<Team>) {
     preloads.sort_by_key(|(stage, _)| *stage);
@@ -107,17 +123,36 @@ pub(super) fn make_teams(
         workers,
         ..Team::default()
     }];
+    for draft in pools {
+        let name = &draft.pool.name;
+        let mine = take_preloads(&mut preloads, |one| {
+            let host = (one.host as usize).checked_sub(1);
+            let host = host.and_then(|index| hosts.get(index)).unwrap_or(main);
+            let named = one.pool.as_ref().or(host.team.pool.as_ref());
+            named == Some(name)
+        });
+        let mark = TeamMark::beside(&teams, &format!("PerlPool {name}"));
+        teams.push(Team {
+            mark,
+            name: name.clone(),
+            pool: Some(draft.pool.clone()),
+            perl: perls.len(),
+            workers: draft.team.workers.clone(),
+        });
+        for host in hosts.iter_mut() {
+            if host.team.pool.as_ref() == Some(name) {
+                (host.host.perl, host.host.team) = (perls.len(), mark);
+            }
+        }
+        perls.push(draft.team.perl_beside(&perl, mine));
+    }
     for (number, draft) in (1..).zip(hosts) {
         let team = &draft.team;
+        if team.pool.is_some() {
+            continue;
+        }
         if team.own == Own::Perl {
-            let mut mine = Vec::new();
-            preloads.retain(|(_, one)| {
-                let is_mine = one.host == number;
-                if is_mine {
-                    mine.push(one.clone());
-                }
-                !is_mine
-            });
+            let mine = take_preloads(&mut preloads, |one| one.host == number);
             draft.host.perl = perls.len();
             perls.push(team.perl_beside(&perl, mine));
         } else {
@@ -131,15 +166,33 @@ pub(super) fn make_teams(
             teams.push(Team {
                 mark,
                 name,
+                pool: None,
                 perl: draft.host.perl,
                 workers: team.workers.clone(),
             });
         }
     }
     for (_, one) in preloads {
-        if !perls[0].preloads.iter().any(|known| known.what == one.what) {
-            perls[0].preloads.push(one);
-        }
+        add_once(&mut perls[0].preloads, one);
     }
     (perls, teams)
+}
+
+/// Takes the preloads that the test chooses out of the list.
+fn take_preloads(preloads: &mut Preloads, is_mine: impl Fn(&Preloaded) -> bool) -> Vec<Preloaded> {
+    let mut mine = Vec::new();
+    preloads.retain(|(_, one)| {
+        let is_mine = is_mine(one);
+        if is_mine {
+            add_once(&mut mine, one.clone());
+        }
+        !is_mine
+    });
+    mine
+}
+
+fn add_once(preloads: &mut Vec<Preloaded>, one: Preloaded) {
+    if !preloads.iter().any(|known| known.what == one.what) {
+        preloads.push(one);
+    }
 }

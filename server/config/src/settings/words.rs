@@ -94,10 +94,7 @@ impl Settings {
                 put(&mut self.programs.set_env, name, value.clone());
             }
             Change::PerlSetEnv(name, value) => {
-                if !self.programs.perl_env.contains(name) {
-                    self.programs.perl_env.push(name.clone());
-                }
-                put(&mut self.programs.set_env, name, value.clone());
+                self.set_perl_env(name.clone(), value.clone());
             }
             Change::UnsetEnv(name) => self.programs.set_env.retain(|(known, _)| known != name),
             Change::SetVar(name, value) => {
@@ -147,6 +144,7 @@ impl Settings {
             Change::FallbackResource(path) => self.files.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.files.accept_path_info = *accept,
             Change::Rewound(on) => self.programs.rewound = *on,
+            Change::PerlPool(pool) => self.programs.pool = Some(pool.clone()),
             Change::PassAuthorization(pass) => self.programs.pass_authorization = *pass,
             Change::PreserveHost(on) => self.proxy.preserve_host = *on,
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
@@ -183,6 +181,14 @@ impl Settings {
             // Other changes belong to `Media` or `Rules`, or `HandlerWords::apply` handles them.
             other => self.media.change(other),
         }
+    }
+
+    /// Sets a variable that only Perl programs get.
+    pub(crate) fn set_perl_env(&mut self, name: String, value: String) {
+        if !self.programs.perl_env.contains(&name) {
+            self.programs.perl_env.push(name.clone());
+        }
+        put(&mut self.programs.set_env, &name, value);
     }
 
     fn allow(&mut self, clear: bool, on: u8, off: u8) {

@@ -1,7 +1,7 @@
 //! The Perls and the workers of a site.
 
 use super::Site;
-use crate::{PerlSettings, Team, WarmupUrl, WorkerPolicy};
+use crate::{PerlPool, PerlSettings, Team, WarmupUrl, WorkerPolicy};
 
 impl Site {
     /// Returns the main server's Perl.
@@ -24,23 +24,41 @@ impl Site {
         team.workers.over(self.workers())
     }
 
-    /// Returns the number of the host that owns the Perl with this number. 0: the main server.
-    pub fn host_of_perl(&self, perl: usize) -> u32 {
-        let mut teams = self
-            .teams
-            .iter()
-            .filter(|team| perl > 0 && team.perl == perl);
-        let owner = teams.next().map(|team| team.mark);
-        let index = owner.and_then(|mark| self.hosts.iter().position(|host| host.team == mark));
-        index.map_or(0, |index| index as u32 + 1)
+    /// Returns the teams of `<PerlPool>` sections, each with its settings.
+    pub fn pools(&self) -> impl Iterator<Item = (&Team, &PerlPool)> {
+        let teams = self.teams.iter();
+        teams.filter_map(|team| Some((team, team.pool.as_ref()?)))
     }
 
-    /// Returns the name of the host that owns the Perl with this number. `None`: the main server
-    /// owns the Perl.
+    /// Returns the pool whose Perl has this number. `None`: the Perl belongs to a host.
+    pub fn pool_of(&self, perl: usize) -> Option<&PerlPool> {
+        let mut pools = self.pools();
+        let pool = pools.find(|(team, _)| team.perl == perl);
+        pool.map(|(_, pool)| pool)
+    }
+
+    /// Returns the number of the host that owns the Perl with this number, or the only host that is
+    /// assigned to the Perl's pool. 0: the main server.
+    pub fn host_of_perl(&self, perl: usize) -> u32 {
+        let Some(owner) = self.owner(perl) else {
+            return 0;
+        };
+        let mut served = self.hosts.iter().filter(|host| host.team == owner.mark);
+        match (served.next(), served.next()) {
+            (Some(host), None) => host.number,
+            _ => 0,
+        }
+    }
+
+    /// Returns the name of the host or pool that owns the Perl with this number. `None`: the main
+    /// server owns the Perl.
     pub fn owner_of(&self, perl: usize) -> Option<&str> {
+        self.owner(perl).map(|team| team.name.as_str())
+    }
+
+    fn owner(&self, perl: usize) -> Option<&Team> {
         let mut teams = self.teams.iter();
-        let owner = teams.find(|team| perl > 0 && team.perl == perl);
-        owner.map(|team| team.name.as_str())
+        teams.find(|team| perl > 0 && team.perl == perl)
     }
 
     /// Returns the number of the host that a request of a Perl's warm-up is for. `None`: no host of
@@ -50,7 +68,9 @@ impl Site {
             return Some(self.host_of_perl(perl));
         };
         let mut hosts = self.all_hosts();
-        let host = hosts.find(|host| host.perl == perl && host.names.has(name))?;
+        // A section of any host may be assigned to a pool.
+        let is_pool = self.pool_of(perl).is_some();
+        let host = hosts.find(|host| (is_pool || host.perl == perl) && host.names.has(name))?;
         Some(host.number)
     }
 }

@@ -11,6 +11,7 @@ use mehari_config::{
 
 mod access;
 mod perl;
+mod pools;
 mod reading;
 mod teams;
 mod whole;

@@ -103,7 +103,7 @@ fn times_are_read_with_their_units() {
     );
     assert_eq!(site.main.base.limits.timeout, Duration::from_secs(120));
     assert_eq!(site.limits.keep_alive, Some(Duration::from_millis(1500)));
-    assert_eq!(site.workers().queue_timeout, Duration::from_secs(3));
+    assert_eq!(site.workers().longest_wait(), Duration::from_secs(3));
     assert_eq!(site.limits.body_timeout, Duration::from_secs(7));
     assert_eq!(site.limits.header_timeout, Duration::from_secs(20));
 }

@@ -175,7 +175,7 @@ pub fn with_call<T>(
         },
         led: internal_redirect(request),
         server: u16::try_from(route.host).unwrap_or(0),
-        team: host.team,
+        team: (settings.programs.pool.as_ref()).map_or(host.team, |pool| pool.mark),
         timeout: TimeLimits {
             hard: settings.limits.timeout,
             soft: settings.limits.slow,

@@ -27,12 +27,17 @@ pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer 
 }
 
 /// Tells a load balancer whether to send requests. The server is ready if it is not stopping and
-/// each team that may have workers has one, or rests until a request comes.
+/// each team that may have workers has one, rests until a request comes, or is a pool in a crash
+/// loop.
 fn ready(shared: &Shared) -> Answer {
     let has_workers = match shared.backends.pool.status() {
         Some(pool) => {
-            let serves =
-                |team: &TeamStatus| team.busy + team.idle > 0 || team.rests || team.plan.max == 0;
+            // The other applications go on while a pool is in a crash loop.
+            let is_given_up = |team: &TeamStatus| team.pool && team.crash_loop.is_some();
+            let serves = |team: &TeamStatus| {
+                let has_workers = team.busy + team.idle > 0;
+                has_workers || team.rests || team.plan.max == 0 || is_given_up(team)
+            };
             pool.teams.iter().all(serves)
         }
         None => true,

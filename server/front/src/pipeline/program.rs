@@ -89,13 +89,15 @@ pub async fn answer<C: ClientStream>(
     Ok(None)
 }
 
-/// Returns the page for a missing response. The pool logs an overload, once for all its requests.
+/// Returns the page for a missing response. The pool logs an overload and a crash loop, once for
+/// all their requests.
 fn page_of_fault<C: ClientStream>(
     client: &C,
     context: &RequestContext,
     fault: Fault,
 ) -> HandlerOutcome {
-    let Fault::Program(mehari_pool::Fault::Overloaded(after)) = fault else {
+    use mehari_pool::Fault::{CrashLoop, Overloaded};
+    let Fault::Program(Overloaded(after) | CrashLoop(after)) = fault else {
         client.log(context, &fault.to_string());
         return page(client, context, fault.status());
     };

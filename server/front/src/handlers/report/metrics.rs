@@ -167,6 +167,7 @@ fn write(shared: &Shared, page: &mut Page) {
         ("overload", refusals.overload),
         ("queue_full", refusals.queue_full),
         ("queue_timeout", refusals.queue_timeout),
+        ("crash_loop", refusals.crash_loop),
         ("other", refusals.other),
     ] {
         let _ = writeln!(page.text, "{name}_total{{reason=\"{reason}\"}} {count}");
@@ -195,6 +196,7 @@ fn write(shared: &Shared, page: &mut Page) {
     );
     deferred(&pool.deferred, page);
     warmups(&pool.teams, page);
+    crash_loops(&pool.teams, page);
     if pool.teams.len() > 1 {
         teams(&pool.teams, page);
     }
@@ -271,7 +273,7 @@ fn warmups(teams: &[TeamStatus], page: &mut Page) {
 /// Writes the metrics of each team of workers.
 fn teams(teams: &[TeamStatus], page: &mut Page) {
     let name = "mehari_team_workers";
-    let help = "Workers of the main server (an empty host) and of each host with PerlOptions +Clone or +Parent.";
+    let help = "Workers of the main server (an empty host), of each PerlPool (its name), and of each host with PerlOptions +Clone or +Parent.";
     page.family(name, "gauge", help);
     for team in teams {
         for (state, count) in [("idle", team.idle), ("busy", team.busy)] {
@@ -292,6 +294,19 @@ fn teams(teams: &[TeamStatus], page: &mut Page) {
             label(&team.host),
             team.queue
         );
+    }
+}
+
+/// Writes the crash loop of each team: how many zygotes or workers have ended in a row. 0: the team
+/// is in no crash loop.
+fn crash_loops(teams: &[TeamStatus], page: &mut Page) {
+    let name = "mehari_crash_loop";
+    let help = "Zygotes or workers that ended in a row before they served. 0: the next start comes without a pause.";
+    page.family(name, "gauge", help);
+    for team in teams {
+        let count = team.crash_loop.map_or(0, |it| it.in_a_row);
+        let host = label(&team.host);
+        let _ = writeln!(page.text, "{name}{{host={host}}} {count}");
     }
 }
 
