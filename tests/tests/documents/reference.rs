@@ -84,6 +84,7 @@ fn messages_are_found_in_code() {
 
 /// What stands before a message of the error log.
 const CALLS: &[&str] = &[
+    "let line = format!(",
     "LogLevel::Emerg",
     "LogLevel::Alert",
     "LogLevel::Crit",
@@ -100,6 +101,9 @@ const CALLS: &[&str] = &[
 /// Enums whose messages end up in the error log.
 const FAULTS: &[&str] = &["server/pool/src/call.rs", "server/upstream/src/fault.rs"];
 
+/// What stands in a file that writes to the error log.
+const WRITERS: &[&str] = &["LogLevel::", ".logs.error", "logs.error.", ".log(Level::"];
+
 /// The files of the server that write to the error log.
 fn sources() -> Vec<String> {
     let mut found = Vec::new();
@@ -108,7 +112,8 @@ fn sources() -> Vec<String> {
     }
     let writes = |file: &String| {
         let text = read(file);
-        FAULTS.contains(&file.as_str()) || text.contains("LogLevel::") && !text.contains("#[error(")
+        let is_writer = WRITERS.iter().any(|call| text.contains(call));
+        FAULTS.contains(&file.as_str()) || is_writer && !text.contains("#[error(")
     };
     found.retain(writes);
     found
@@ -177,23 +182,36 @@ fn commands_page() -> String {
         "# Commands\n\nEach command says the same with `--help`. A test writes this page from the \
          commands.\n",
     );
-    for name in names() {
+    for name in listed("") {
         let _ = write!(page, "\n## mehari {name}\n\n```text\n{}```\n", help(&name));
+        let words = match name.as_str() {
+            "bench" => BENCH.iter().copied().map(str::to_owned).collect(),
+            name => listed(name),
+        };
+        for word in words {
+            let name = format!("{name} {word}");
+            let _ = write!(page, "\n### mehari {name}\n\n```text\n{}```\n", help(&name));
+        }
     }
     page
 }
 
-/// The commands that `mehari --help` lists.
-fn names() -> Vec<String> {
-    let text = help("");
-    let names: Vec<String> = text
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| line.starts_with("  "))
-        .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))
+/// The commands below `mehari bench`, whose help shows the options of a run.
+const BENCH: [&str; 3] = ["merge", "export", "machine"];
+
+/// The commands that the help of a command lists.
+fn listed(command: &str) -> Vec<String> {
+    let text = help(command);
+    let lines = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| line.starts_with("  "));
+    // The lines of a long description are indented further.
+    let names = listed.filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    let names: Vec<String> = names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
         .collect();
-    assert!(names.len() > 15, "{text}");
+    assert!(!command.is_empty() || names.len() > 15, "{text}");
     names
 }
 
