@@ -84,7 +84,6 @@ fn messages_are_found_in_code() {
 
 /// What stands before a message of the error log.
 const CALLS: &[&str] = &[
-    "let line = format!(",
     "LogLevel::Emerg",
     "LogLevel::Alert",
     "LogLevel::Crit",
@@ -98,11 +97,16 @@ const CALLS: &[&str] = &[
     "#[error(",
 ];
 
+/// What stands before a message in a file of the certificate process.
+const CALLS_OF_REPORTS: &[&str] = &["let line = format!("];
+
 /// Enums whose messages end up in the error log.
 const FAULTS: &[&str] = &["server/pool/src/call.rs", "server/upstream/src/fault.rs"];
 
 /// What stands in a file that writes to the error log.
-const WRITERS: &[&str] = &["LogLevel::", ".logs.error", "logs.error.", ".log(Level::"];
+const WRITERS: &[&str] = &["LogLevel::", "logs.error", REPORTS, ".log(Level::"];
+/// What stands in a file that reports lines to the server.
+const REPORTS: &str = "Report::Log {";
 
 /// The files of the server that write to the error log.
 fn sources() -> Vec<String> {
@@ -138,13 +142,20 @@ fn add_sources(folder: &str, found: &mut Vec<String>) {
 
 /// The first text of each call that writes to the error log.
 fn messages(code: &str) -> impl Iterator<Item = String> + '_ {
-    let calls = code.match_indices(|_: char| true).filter_map(|(at, _)| {
-        let call = CALLS.iter().find(|call| code[at..].starts_with(**call))?;
-        let rest = &code[at + call.len()..];
-        let end = rest.find([';', '=']).unwrap_or(rest.len());
-        let open = rest.find('"').filter(|open| *open < end)?;
-        literal(&rest[open + 1..])
-    });
+    let reports = match code.contains(REPORTS) || code.contains(".log(Level::") {
+        true => CALLS_OF_REPORTS,
+        false => &[],
+    };
+    let calls = code
+        .match_indices(|_: char| true)
+        .filter_map(move |(at, _)| {
+            let mut calls = CALLS.iter().chain(reports);
+            let call = calls.find(|call| code[at..].starts_with(**call))?;
+            let rest = &code[at + call.len()..];
+            let end = rest.find([';', '=']).unwrap_or(rest.len());
+            let open = rest.find('"').filter(|open| *open < end)?;
+            literal(&rest[open + 1..])
+        });
     calls
 }
 
