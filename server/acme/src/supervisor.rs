@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// How long the server may take to read a line.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest settings.
-const LONGEST_LINE: u64 = 1 << 20;
+const LONGEST_LINE: usize = 1 << 20;
 
 /// Runs the certificate process until the server closes the socket. `start` starts one: its
 /// standard input is the file of the settings, its standard output the socket.
@@ -60,11 +60,12 @@ pub fn supervise(
 }
 
 /// Reads the first line, and no byte of the next. `None`: the server has closed the socket.
-fn settings(socket: &UnixStream) -> io::Result<Option<Vec<u8>>> {
+fn settings(mut socket: &UnixStream) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
-    for byte in socket.take(LONGEST_LINE).bytes() {
-        line.push(byte?);
-        if line.last() == Some(&b'\n') {
+    let mut byte = [0];
+    while line.len() < LONGEST_LINE && socket.read(&mut byte)? == 1 {
+        line.extend(byte);
+        if byte == *b"\n" {
             let is_settings = matches!(serde_json::from_slice(&line)?, Order::Manage { .. });
             return match is_settings {
                 true => Ok(Some(line)),
