@@ -21,10 +21,10 @@ build: rust ## build target/release/mehari and the Perl side of a worker
 	@$(MAKE) --no-print-directory perl
 	$(CARGO) build --release $(CARGO_FLAGS) -p mehari
 
-serve: ## serve demo/ on http://127.0.0.1:8080/ (LISTEN=host:port for another place)
+serve: ## serve demo/ on http://127.0.0.1:8080/ (LISTEN=host:port for another place), beside this machine's Apache if it has mod_perl
 	@packaging/install-needs build demo
 	@$(MAKE) --no-print-directory build
-	exec $(RELEASE) serve -f demo/mehari.conf --listen $(LISTEN)
+	exec $(PERL) demo/lib/serve $(RELEASE) serve -f demo/mehari.conf --listen $(LISTEN)
 
 test: ## run everything that must hold; the last line is `N passed, N failed, N skipped`
 	@packaging/install-needs build demo test $(if $(CI),ci)

@@ -18,7 +18,7 @@ sub text_of {
 # Addresses that the configuration answers, not a file.
 my %MAPPED = map { $_ => 1 } qw(cgi fork rewind perlrun registry auto);
 
-for my $page (qw(index.html ladder.html psgi/index.html)) {
+for my $page (qw(index.html ladder.html beside.html psgi/index.html)) {
     my $html   = text_of("$demo/$page");
     my $folder = $page =~ m{^(.*)/} ? "$demo/$1" : $demo;
     for my $address ($html =~ /(?:href|src)="([^"]*)"/g) {
@@ -33,6 +33,16 @@ for my $address (text_of("$demo/ladder.js") =~ /url: '([^']*)'/g) {
     ok -e "$demo/$file", "ladder.js: $address exists";
     next unless $rung;
     like text_of("$demo/mehari.conf"), qr{^Alias /$rung/ }m, "... and mehari.conf maps it";
+}
+
+for my $address (text_of("$demo/beside.js") =~ /path: '([^']*)'/g) {
+    my ($rung, $rest) = $address =~ m{^(\w+)/(.*)};
+    my $file = $rung ? "scripts/$rest" : $address;
+    ok -e "$demo/$file", "beside.js: $address exists";
+    next unless $rung;
+    for my $conf ('mehari.conf', 'lib/serve') {
+        like text_of("$demo/$conf"), qr{^Alias /$rung/ }m, "... and $conf maps it";
+    }
 }
 
 gunzip "$demo/style.css.gz" => \my $unpacked or die $GunzipError;

@@ -1,6 +1,6 @@
 # `$| = 1` with many prints and with one
-# Answers: the mod_perl guide, Performance Tuning, "Global vs Lexical `$|`" and "The Number of
-# print() Calls".
+# Answers: the mod_perl guide, Performance Tuning, where it disables the buffering with `local
+# $|=1`.
 # Learn: with `$|` each print is a system call. One print of the whole page costs the same with
 # and without.
 

@@ -1,6 +1,6 @@
 # Build a string: append, join, repeat concatenation
-# Answers: the mod_perl guide, Performance Tuning, "Interpolation, Concatenation or List" (join
-# against append).
+# Answers: the mod_perl guide, Performance Tuning, where it says that join may be slower than an
+# append.
 # Learn: `.=` grows the string in place. `$a = $b . $c` may copy it.
 
 # results: equal

@@ -1,5 +1,6 @@
 # CGI.pm's functions against its methods
-# Answers: the mod_perl guide, Performance Tuning, "Function and Method calls with CGI.pm".
+# Answers: the mod_perl guide, Performance Tuning, where it compares the functions of CGI.pm with
+# its methods.
 # Learn: a function of CGI.pm first finds out whether it was called as a method, which costs more
 # than the search for a method.
 

@@ -1,5 +1,6 @@
 # A function's call against a method's, the sub does more
-# Answers: the mod_perl guide, Performance Tuning, "Object Methods Calls Versus Function Calls".
+# Answers: the mod_perl guide, Performance Tuning, where it compares the calls of a method and
+# function with more work.
 # Learn: the document measured that the method wins here. The interval tells whether such a figure
 # is more than noise.
 

@@ -1,5 +1,6 @@
 # A function's call against a method's, the sub does a little
-# Answers: the mod_perl guide, Performance Tuning, "Object Methods Calls Versus Function Calls".
+# Answers: the mod_perl guide, Performance Tuning, where it compares the calls of a method and
+# function with some work.
 # Learn: as soon as the sub works, the way of the call is a small part.
 
 # Seconds of processor time for all calls of the document.

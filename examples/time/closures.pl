@@ -1,6 +1,5 @@
 # A callback: a new closure, a kept one, a named sub
-# Answers: the mod_perl guide, Performance Tuning, "Memory Leakage" (the callback closure of a
-# query).
+# Answers: the mod_perl guide, Performance Tuning, where it gives a query a call-back closure.
 # Learn: making a closure costs an allocation of its own variables. Calling it costs what any call
 # costs.
 

@@ -1,5 +1,6 @@
 # Connect for each request, or keep the connection
-# Answers: the mod_perl guide, Performance Tuning, "Persistent DB Connections" (Apache::DBI).
+# Answers: the mod_perl guide, Performance Tuning, where it keeps database connections with
+# Apache::DBI.
 # Learn: the connection costs many times what a simple query costs. The ping that proves it alive
 # is cheap.
 

@@ -1,6 +1,6 @@
 # `use diagnostics` where warnings come, and where none come
 # Answers: Practical mod_perl, chapter 9, "Profiling with Devel::DProf"; the mod_perl guide,
-# Performance Tuning, "Code Profiling".
+# Performance Tuning, where it profiles the same module.
 # Learn: diagnostics costs nothing until a warning comes, then a lot: it explains each of them.
 
 # Seconds of processor time for all calls of the document.

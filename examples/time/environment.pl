@@ -1,5 +1,6 @@
 # Print a hash: keys, each, a slice
-# Answers: Practical mod_perl, chapter 9, "Apache::Status" (a module that prints %ENV).
+# Answers: Practical mod_perl, chapter 9, "Apache::Status and Measuring Code Memory Usage" (the
+# module that prints %ENV).
 # Learn: keys makes a list of names, each makes none. The list is sorted here, so that all print
 # the same.
 

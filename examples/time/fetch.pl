@@ -1,5 +1,5 @@
 # Fetch rows: bound columns, references, lists, all at once
-# Answers: the mod_perl guide, Performance Tuning, "Memory Leakage" (fetching rows).
+# Answers: the mod_perl guide, Performance Tuning, where it fetches rows into bound columns.
 # Learn: bound columns copy nothing. All rows at once need the memory of all rows.
 
 # results: equal

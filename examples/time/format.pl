@@ -1,5 +1,5 @@
 # sprintf, interpolation, join
-# Answers: the mod_perl guide, Performance Tuning, "Interpolation, Concatenation or List".
+# Answers: a question beside the mod_perl guide's interpolation, concatenation and lists.
 # Learn: sprintf reads its format for each call. It pays where it rounds or pads.
 
 # results: equal

@@ -1,6 +1,6 @@
 # A page as many prints, a quoted text, a here document
-# Answers: the mod_perl guide, Performance Tuning, "Buffered Printing and Better print()
-# Techniques".
+# Answers: the mod_perl guide, Performance Tuning, where it prints a page by many calls of print, by
+# qq and by a here document.
 # Learn: one text with the variables inside is as fast as it is readable.
 
 # results: equal

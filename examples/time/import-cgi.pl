@@ -1,5 +1,5 @@
 # What an import takes: no tag, `:standard`, `:all`
-# Answers: the mod_perl guide, Performance Tuning, "Importing the symbols" (CGI.pm).
+# Answers: the mod_perl guide, Performance Tuning, where it imports :standard and :all of CGI.pm.
 # Learn: the tags differ by what they export. `mehari memory --module 'CGI ()' 'CGI qw(:all)'`
 # shows the memory.
 

@@ -1,5 +1,5 @@
 # What an import takes: nothing, one name, all names
-# Answers: the mod_perl guide, Performance Tuning, "Imported Symbols" (POSIX).
+# Answers: the mod_perl guide, Performance Tuning, where it imports all symbols of POSIX.
 # Learn: each importing package pays for all names. The document counts bytes, and `mehari memory
 # --module 'POSIX ()' POSIX` counts them here.
 

@@ -1,5 +1,5 @@
 # IO::File's methods against perl's own functions
-# Answers: the mod_perl guide, Performance Tuning, "Using Perl modules: the overhead of IO::".
+# Answers: the mod_perl guide, Performance Tuning, where it counts what the IO:: modules cost.
 # Learn: an object's method ends in the same function. `mehari memory --module IO` shows what
 # loading costs.
 

@@ -1,6 +1,6 @@
 # Ways to loop
-# Answers: the mod_perl guide, Performance Tuning, "Benchmark.pm" (a loop of logarithms, whose
-# time stands beside `modifier`).
+# Answers: the mod_perl guide, Performance Tuning, where it shows Benchmark.pm (a loop of
+# logarithms, whose time stands beside `modifier`).
 # Learn: perl's loop over a range makes no list and counts in C. A loop with three parts does each
 # part in Perl.
 

@@ -1,5 +1,5 @@
 # map against foreach and grep
-# Answers: Practical mod_perl, chapter 9, "Perl Code Benchmarking" (try each way).
+# Answers: a question beside Practical mod_perl, chapter 9, "Perl Code Benchmarking".
 # Learn: map makes a list at once, foreach with push grows an array.
 
 # results: equal

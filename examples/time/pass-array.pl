@@ -1,5 +1,6 @@
 # Pass a long array: as a list, as a reference, unpacked again
-# Answers: the mod_perl guide, Performance Tuning, "Passing Arguments by Reference".
+# Answers: the mod_perl guide, Performance Tuning, where it passes variables by value and by
+# reference (arrays).
 # Learn: the elements of a list are pushed one by one, and the copy is made one by one.
 
 # results: equal

@@ -1,5 +1,6 @@
 # Pass a large text: by value, by reference, by alias
-# Answers: the mod_perl guide, Performance Tuning, "Passing Arguments by Reference".
+# Answers: the mod_perl guide, Performance Tuning, where it passes variables by value, by reference
+# and by @_.
 # Learn: `my ($text) = @_` copies. A reference and `$_[0]` do not.
 
 # results: equal

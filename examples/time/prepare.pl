@@ -1,5 +1,6 @@
 # Values in the text of a statement, or placeholders; prepared anew, cached, once
-# Answers: the mod_perl guide, Performance Tuning, "Efficient Work with Databases under mod_perl".
+# Answers: the mod_perl guide, Performance Tuning, where it prepares statements with bound
+# parameters, once or by prepare_cached.
 # Learn: a statement with placeholders is prepared once for all values, and no value is ever read
 # as SQL.
 

@@ -1,5 +1,6 @@
 # Interpolation, concatenation or a list to print, with long strings
-# Answers: the mod_perl guide, Performance Tuning, "Interpolation, Concatenation or List".
+# Answers: the mod_perl guide, Performance Tuning, where it compares interpolation, concatenation
+# and lists (long strings).
 # Learn: print takes a list without making one string of it first. The longer the strings, the
 # more the copy costs.
 

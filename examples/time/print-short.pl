@@ -1,5 +1,6 @@
 # Interpolation, concatenation or a list to print, with short strings
-# Answers: the mod_perl guide, Performance Tuning, "Interpolation, Concatenation or List".
+# Answers: the mod_perl guide, Performance Tuning, where it compares interpolation, concatenation
+# and lists (short strings).
 # Learn: print takes a list without making one string of it first. The longer the strings, the
 # more the copy costs.
 

@@ -1,5 +1,6 @@
 # Read a file whole or line by line
-# Answers: the mod_perl guide, Performance Tuning, "Reading In A Whole File".
+# Answers: the mod_perl guide, Performance Tuning, where it reads a whole file by `local $/ =
+# undef`.
 # Learn: line by line holds one line in memory. The whole file at once is faster where the lines
 # do not matter.
 

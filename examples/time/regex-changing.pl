@@ -1,6 +1,5 @@
 # A pattern that changes between calls: as text, or each compiled once
-# Answers: the mod_perl guide, Performance Tuning, "Compiled Regular Expressions" (more than one
-# pattern).
+# Answers: a question beside the documents: patterns that change.
 # Learn: a variable with a new pattern is compiled again for each change; a list of qr is compiled
 # once.
 

@@ -1,5 +1,5 @@
 # A pattern in a variable: as text, with /o, as qr, literal
-# Answers: the mod_perl guide, Performance Tuning, "Compiled Regular Expressions".
+# Answers: a question beside the documents: when perl compiles a pattern in a variable.
 # Learn: perl compiles a pattern again only when its text changes: comparing the text is what /o
 # and qr save.
 

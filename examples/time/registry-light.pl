@@ -1,6 +1,6 @@
 # A handler against the steps of Apache::Registry
-# Answers: the mod_perl guide, Performance Tuning, "Apache::Registry PerlHandler vs Custom
-# PerlHandler".
+# Answers: the mod_perl guide, Performance Tuning, where it compares Apache::Registry with a handler
+# of one's own (light).
 # Learn: the steps before the script's own code cost the same for each script: they matter for
 # light pages only. Mehari watches the file and skips them.
 

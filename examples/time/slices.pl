@@ -1,5 +1,5 @@
 # Fill a hash: one by one, by a slice, from a list
-# Answers: the mod_perl guide, Performance Tuning, "Passing Arguments by Reference" (hashes).
+# Answers: a question beside the mod_perl guide's fetching of rows (hashes).
 # Learn: a slice stores all values in one operation.
 
 # results: equal

@@ -1,5 +1,5 @@
 # Sort by a computed key
-# Answers: Practical mod_perl, chapter 9, "Perl Code Benchmarking" (try each way).
+# Answers: a question beside Practical mod_perl, chapter 9, "Perl Code Benchmarking".
 # Learn: a key that costs something is computed once for each element, not once for each
 # comparison.
 

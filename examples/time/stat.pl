@@ -1,5 +1,5 @@
 # Ask for a file's state once or three times
-# Answers: the mod_perl guide, Performance Tuning, "Cache stat() Calls".
+# Answers: the mod_perl guide, Performance Tuning, where it saves stat() calls by `_`.
 # Learn: `_` is the state that perl has read last: each further question without `_` is a system
 # call.
 

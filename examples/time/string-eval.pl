@@ -1,5 +1,5 @@
 # Code in a string: compiled for each call, compiled once, a table of subs
-# Answers: the mod_perl guide, Performance Tuning, "Apache::Registry" (compile once).
+# Answers: a question beside the mod_perl guide's Apache::Registry, which compiles a script once.
 # Learn: a string eval runs the compiler. Compile once and call, or choose from a table.
 
 # results: equal

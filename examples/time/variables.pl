@@ -1,5 +1,5 @@
 # Lexical and global variables
-# Answers: the mod_perl guide, Performance Tuning, "Global Variables".
+# Answers: a question beside the mod_perl guide's advice to avoid global variables.
 # Learn: a lexical variable has a place in the sub, a global one is looked up behind its name's
 # entry.
 

@@ -1,5 +1,5 @@
 # A script as a process, compiled for each request, compiled once
-# Answers: "CGI to mod_perl 2.0, fast" (ApacheCon 2006).
+# Answers: "ApacheCon '06 : CGI to mod_perl 2.0, fast".
 # Learn: the start of perl is the largest part, the compilation the next. `mehari explain FILE`
 # tells which way a script can take.
 

@@ -181,7 +181,7 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "certificate",
-        about: "make a certificate for this machine, to try TLS",
+        about: "make a certificate for this machine, to try TLS; revoke one of an authority",
         run: certificate::run,
         grammar: certificate::Options::command,
     },

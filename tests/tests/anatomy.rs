@@ -342,7 +342,7 @@ fn handshake_is_a_part_of_the_first_request_of_a_connection() {
     let own = own.expect("a certificate");
     let server = server()
         .file("tls/site.crt", &own.cert.pem())
-        .file("tls/site.key", &own.key_pair.serialize_pem())
+        .file("tls/site.key", &own.signing_key.serialize_pem())
         .conf("SSLCertificateFile tls/site.crt\nSSLCertificateKeyFile tls/site.key\n")
         .without_listen()
         .args(&["--listen", "https://127.0.0.1:0"])

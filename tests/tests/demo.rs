@@ -1,8 +1,8 @@
 //! Tests the demonstration site of `make serve`: every page, on every rung, must show what a
 //! visitor expects.
 
-use mehari_harness::binary::workspace;
-use mehari_harness::{Request, Rung, Server};
+use mehari_harness::binary::{is_open_to_others, mehari, workspace};
+use mehari_harness::{needs, needs_machine, Connection, Request, Rung, Server};
 use std::os::unix::fs::PermissionsExt;
 
 fn demo() -> Server {
@@ -31,7 +31,13 @@ fn one_script_answers_on_every_rung_that_the_ladder_measures() {
 #[test]
 fn pages_and_what_they_lead_to_are_there() {
     let server = demo();
-    for page in ["/", "/ladder.html", "/psgi/", "/scripts/guestbook.pl"] {
+    for page in [
+        "/",
+        "/ladder.html",
+        "/beside.html",
+        "/psgi/",
+        "/scripts/guestbook.pl",
+    ] {
         let answer = server.get(page);
         let text = answer.expect(200);
         for address in addresses(&text) {
@@ -48,6 +54,84 @@ fn pages_and_what_they_lead_to_are_there() {
         let status = server.get(secret).status;
         assert!(status == 403 || status == 404, "{secret}: {status}");
     }
+}
+
+/// Starts the demo as `make serve` does, with Apache's modules from this folder.
+fn demo_beside_apache(modules: &str) -> Server {
+    let builder = Server::builder().copied(workspace().join("demo"), "demo");
+    let folder = builder.folder_of("demo");
+    let start = folder.join("start");
+    let serve = folder.join("lib/serve");
+    let text = format!(
+        "#!/bin/sh\nexec perl {} {} \"$@\"\n",
+        serve.display(),
+        mehari().display()
+    );
+    std::fs::write(&start, text).expect("a program");
+    std::fs::set_permissions(&start, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let conf = folder.join("mehari.conf");
+    builder
+        .program(start)
+        .env("MEHARI_DEMO_MODULES", modules)
+        .args(&["-f", &conf.to_string_lossy()])
+        .start()
+}
+
+#[test]
+fn the_same_script_answers_here_and_under_apache() {
+    needs!("apache2-bin", "libapache2-mod-perl2", "libcgi-pm-perl");
+    needs_machine!(
+        is_open_to_others(),
+        "the checkout lies where Apache's user may not go"
+    );
+    let server = demo_beside_apache("/usr/lib/apache2/modules");
+    let told = server.get("/scripts/apache.pl").expect(200);
+    let address = told.strip_prefix("http://").expect("an address");
+    let address = address.parse().expect("an address");
+    for way in ["cgi", "perlrun", "registry"] {
+        let request = Request::get(&format!("/{way}/page.pl?visitor=Kella"));
+        let apache = Connection::open(address).send(&request.clone().closing());
+        let apache = apache.expect("an answer");
+        // The page reads these fields from another origin.
+        assert_eq!(
+            apache.field("access-control-allow-origin").as_deref(),
+            Some("*")
+        );
+        let (here, apache) = (server.send(&request).expect(200), apache.expect(200));
+        let own = |line: &&str| {
+            let words = ["the process that ran it", "its perl started", "the time"];
+            !words.iter().any(|word| line.contains(word))
+        };
+        let lines = |page: &str| {
+            page.lines()
+                .filter(own)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&here), lines(&apache), "{way}");
+        assert!(here.contains("Hello, Kella."), "{here}");
+    }
+    for secret in [
+        "/scripts/page.pl",
+        "/lib/serve",
+        "/mehari.conf",
+        "/app.psgi",
+    ] {
+        let request = Request::get(secret).closing();
+        let answer = Connection::open(address).send(&request).expect("an answer");
+        assert_eq!(answer.status, 403, "{secret}");
+    }
+}
+
+#[test]
+fn demo_serves_without_apache_and_says_what_to_install() {
+    let server = demo_beside_apache("/nowhere");
+    let told = server.get("/scripts/apache.pl").expect(200);
+    assert!(
+        told.contains("apt install apache2-bin libapache2-mod-perl2"),
+        "{told}"
+    );
+    server.get("/beside.html").expect(200);
 }
 
 #[test]

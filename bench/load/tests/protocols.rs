@@ -36,7 +36,7 @@ fn secure_server() -> Secure {
     let certificate =
         std::env::temp_dir().join(format!("mehari-load-{}-{:p}.pem", std::process::id(), &own));
     std::fs::write(&certificate, own.cert.pem()).expect("a temporary file");
-    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(own.key_pair.serialize_der());
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let configuration = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -6,7 +6,10 @@ use utf8;
 
 my %ESCAPE = ('&' => '&amp;', '<' => '&lt;', '>' => '&gt;', '"' => '&quot;', q{'} => '&#39;');
 
-my @PAGES = (['', 'What it is'], ['ladder.html', 'The ladder, measured'], ['scripts/guestbook.pl', 'Guestbook'], ['psgi/', 'PSGI']);
+my @PAGES = (
+    ['', 'What it is'], ['ladder.html', 'The ladder, measured'], ['beside.html', 'Beside Apache'],
+    ['scripts/guestbook.pl', 'Guestbook'], ['psgi/', 'PSGI'],
+);
 
 sub escape {
     my ($text) = @_;

@@ -17,7 +17,8 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum What {
-    /// Forget pages. Example: mehari cache purge 'http://www.example.org/news*'
+    /// Forget pages
+    #[command(after_help = "Example:\n  mehari cache purge 'http://www.example.org/news*'")]
     Purge {
         /// A URL, or a URL path of any host; a final `*` matches any rest. Without a query it
         /// matches every query

@@ -4,7 +4,7 @@
 //! --listen https://...` also makes and keeps a certificate if there is none.
 
 use super::arguments;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 use std::ffi::OsString;
 use std::io::Write;
@@ -12,14 +12,19 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+mod revoke;
+
 /// The validity in days. Browsers refuse certificates that are valid for more than 398 days.
 const DAYS: i64 = 397;
 
 #[derive(Parser)]
 #[command(
     name = "mehari certificate",
-    about = "Makes a certificate for this machine, to try TLS",
-    after_help = "Examples:\n  mehari certificate\n  mehari certificate --out site.pem www.example.test 192.0.2.7\n\n\
+    about = "Makes a certificate for this machine, to try TLS; revokes one of an authority",
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:\n  mehari certificate\n  mehari certificate --out site.pem www.example.test 192.0.2.7\n  \
+                  mehari certificate revoke www.example.org --reason key-compromise\n\n\
                   Certificate and key go into one file, for SSLCertificateFile or `mehari serve --certificate`.\n\
                   Nobody vouches for it: a browser asks before it goes on, curl wants --cacert FILE."
 )]
@@ -30,6 +35,16 @@ pub struct Options {
     /// The file to write; an existing file is not overwritten.
     #[arg(long, value_name = "FILE", default_value = "localhost.pem")]
     out: PathBuf,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Have the authority revoke a certificate of the running server
+    ///
+    /// The server requests a new certificate, uses it, and then has the old one revoked.
+    Revoke(revoke::Revocation),
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -37,6 +52,9 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => options,
         Err(status) => return status,
     };
+    if let Some(What::Revoke(options)) = options.what {
+        return revoke::run(&options);
+    }
     match write(&options.out, options.names) {
         Ok(()) => {
             sayln!("{}", options.out.display());

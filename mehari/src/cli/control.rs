@@ -159,7 +159,16 @@ pub fn command(
 
 /// Sends one line to the running server and prints the answer.
 pub fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
-    let word = line.split(' ').next().unwrap_or_default();
+    run_as(
+        line.split(' ').next().unwrap_or_default(),
+        line,
+        options,
+        show,
+    )
+}
+
+/// Does the same for a command whose name is not the first word of the line.
+pub fn run_as(word: &str, line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
     match ask(options.control.as_deref(), line) {
         Ok(answer) => print(word, &answer, options, show),
         Err(reason) => {

@@ -34,6 +34,9 @@ pub struct Options {
     /// The server that will replace it
     #[arg(long, value_name = "URL")]
     new: Target,
+    /// Ask both servers for this virtual host
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
     /// The requests: a list, or a recorded session
     file: PathBuf,
     /// Text that matches may differ (its group `v`, if there is one); may be repeated
@@ -86,9 +89,13 @@ fn parity(options: Options) -> Result<Report, String> {
         return Err("--timeout must be more than 0".into());
     }
     let archive = requests(&options)?;
+    let named = |target: Target| match &options.host {
+        Some(name) => target.named(name).map_err(|why| format!("--host: {why}")),
+        None => Ok(target),
+    };
     let settings = Settings {
-        old: options.old,
-        new: options.new,
+        old: named(options.old)?,
+        new: named(options.new)?,
         trust: Trust::new(options.insecure),
         timeout: options.timeout,
         masks: options.masks,

@@ -110,7 +110,12 @@ fn tell_managed(managed: &Value, text: &mut String) {
             None => String::new(),
             Some(date) => format!(", next request {date}"),
         };
-        let _ = writeln!(text, "  {}: {expires}{next}", names.join(" "));
+        let stapled = date(&domain["stapled_until"]);
+        let stapled = stapled.map_or(String::new(), |date| format!(", OCSP until {date}"));
+        let _ = writeln!(text, "  {}: {expires}{next}{stapled}", names.join(" "));
+        if let Some(serial) = domain["revoking"].as_str() {
+            let _ = writeln!(text, "    to be revoked and replaced: {serial}");
+        }
         if let Some(error) = domain["error"].as_str() {
             let _ = writeln!(text, "    failed {} times: {error}", domain["failures"]);
         }

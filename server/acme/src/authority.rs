@@ -1,19 +1,21 @@
 //! Speaks to the authority: the account, and one order for each certificate.
 
 use crate::client::Client;
-use crate::message::{is_token, Proof};
+use crate::message::{is_token, Proof, Reason};
 use crate::store::{self, Store};
 use crate::{certificate, Error};
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, ChallengeType, Identifier, NewAccount,
-    NewOrder, Order, OrderStatus, RetryPolicy,
+    NewOrder, Order, OrderStatus, Problem, RetryPolicy, RevocationReason, RevocationRequest,
 };
 use mehari_config::{Authority, ChallengeKind, ManagedDomain};
+use rustls::pki_types::CertificateDer;
 use std::time::Duration;
 
 /// How long the authority may take to check the names, and to sign.
 const PATIENCE: Duration = Duration::from_secs(120);
 const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
+const ALREADY_REVOKED: &str = "urn:ietf:params:acme:error:alreadyRevoked";
 
 /// Puts proofs where the authority looks for them, and returns when they are in place.
 pub trait Prover {
@@ -33,7 +35,7 @@ pub async fn obtain(
     let names: Vec<Identifier> = names.collect();
     let account = account(authority, store, false).await?;
     let order = match account.new_order(&NewOrder::new(&names)).await {
-        Err(instant_acme::Error::Api(problem)) if problem.r#type.as_deref() == Some(NO_ACCOUNT) => {
+        Err(instant_acme::Error::Api(problem)) if is(&problem, NO_ACCOUNT) => {
             let account = self::account(authority, store, true).await?;
             account.new_order(&NewOrder::new(&names)).await
         }
@@ -45,6 +47,36 @@ pub async fn obtain(
     let pem = done?;
     withdrawn?;
     Ok(pem)
+}
+
+/// Revokes a certificate, given in DER. A certificate that is revoked already is a success.
+pub async fn revoke(
+    authority: &Authority,
+    store: &Store,
+    certificate: &[u8],
+    reason: Reason,
+) -> Result<(), Error> {
+    let certificate = CertificateDer::from(certificate);
+    let request = RevocationRequest {
+        certificate: &certificate,
+        reason: Some(reason_of(reason)),
+    };
+    let account = account(authority, store, false).await?;
+    let revoked = match account.revoke(&request).await {
+        Err(instant_acme::Error::Api(problem)) if is(&problem, NO_ACCOUNT) => {
+            let account = self::account(authority, store, true).await?;
+            account.revoke(&request).await
+        }
+        revoked => revoked,
+    };
+    match revoked {
+        Err(instant_acme::Error::Api(problem)) if is(&problem, ALREADY_REVOKED) => Ok(()),
+        revoked => Ok(revoked?),
+    }
+}
+
+fn is(problem: &Problem, kind: &str) -> bool {
+    problem.r#type.as_deref() == Some(kind)
 }
 
 async fn account(authority: &Authority, store: &Store, is_lost: bool) -> Result<Account, Error> {
@@ -170,6 +202,16 @@ fn type_of(kind: ChallengeKind) -> ChallengeType {
     match kind {
         ChallengeKind::Http => ChallengeType::Http01,
         ChallengeKind::TlsAlpn => ChallengeType::TlsAlpn01,
+    }
+}
+
+fn reason_of(reason: Reason) -> RevocationReason {
+    match reason {
+        Reason::Unspecified => RevocationReason::Unspecified,
+        Reason::KeyCompromise => RevocationReason::KeyCompromise,
+        Reason::AffiliationChanged => RevocationReason::AffiliationChanged,
+        Reason::Superseded => RevocationReason::Superseded,
+        Reason::CessationOfOperation => RevocationReason::CessationOfOperation,
     }
 }
 

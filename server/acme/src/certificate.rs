@@ -6,17 +6,25 @@ use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair, RsaK
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use x509_parser::extensions::GeneralName;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::oid_registry::OID_PKIX_ACCESS_DESCRIPTOR_OCSP;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// What a certificate says. Times are seconds since 1970.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     pub names: Vec<String>,
+    /// The serial number in hexadecimal digits.
+    pub serial: String,
     pub not_before: u64,
     pub not_after: u64,
     /// A number that depends on the whole certificate.
     pub mark: u64,
+    /// The certificate in DER, and the certificate of its issuer if the chain has it.
+    pub der: Vec<u8>,
+    pub issuer: Option<Vec<u8>>,
+    /// The URL of the issuer's OCSP responder.
+    pub responder: Option<String>,
 }
 
 impl Facts {
@@ -27,6 +35,7 @@ impl Facts {
         let chain = CertificateDer::pem_slice_iter(pem.as_bytes());
         let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(failed)?;
         let first = chain.first().ok_or("it has no certificate")?.clone();
+        let issuer = chain.get(1).map(|one| one.to_vec());
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         rustls::sign::CertifiedKey::from_der(chain, key, &provider)
             .map_err(|error| format!("its key and its certificate: {error}"))?;
@@ -44,9 +53,13 @@ impl Facts {
         first.as_ref().hash(&mut hasher);
         Ok(Facts {
             names: names.collect(),
+            serial: serial(&certificate),
             not_before: seconds(&certificate.validity().not_before),
             not_after: seconds(&certificate.validity().not_after),
             mark: hasher.finish(),
+            der: first.to_vec(),
+            issuer,
+            responder: responder(&certificate),
         })
     }
 
@@ -54,6 +67,27 @@ impl Facts {
     pub fn has(&self, names: &[String]) -> bool {
         names.iter().all(|name| self.names.contains(name))
     }
+}
+
+fn serial(certificate: &X509Certificate<'_>) -> String {
+    let bytes = certificate.raw_serial().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the URL of the OCSP responder (RFC 5280 section 4.2.2.1).
+fn responder(certificate: &X509Certificate<'_>) -> Option<String> {
+    let places = certificate
+        .iter_extensions()
+        .find_map(|one| match one.parsed_extension() {
+            ParsedExtension::AuthorityInfoAccess(places) => Some(&places.accessdescs),
+            _ => None,
+        })?;
+    places.iter().find_map(|place| match place.access_location {
+        GeneralName::URI(url) if place.access_method == OID_PKIX_ACCESS_DESCRIPTOR_OCSP => {
+            Some(url.to_owned())
+        }
+        _ => None,
+    })
 }
 
 /// Makes a key.

@@ -1,31 +1,42 @@
 //! The certificate process: takes the domains from the server, sends the stored certificates, and
 //! requests one certificate after another when it is due.
 
-use crate::authority::{self, Prover};
 use crate::certificate::Facts;
-use crate::message::{self, DomainStatus, Level, Order, Proof, Report};
+use crate::connection::{self, Server};
+use crate::domain::{Awaited, Kept};
+use crate::message::{Level, Order, Report, Wish};
+use crate::now;
+use crate::ocsp::Response;
+use crate::revocation::Revocation;
 use crate::store::{self, Store};
-use crate::{schedule, Error};
-use mehari_config::{ChallengeKind, ManagedCertificates, ManagedDomain, RenewWindow};
-use std::io;
+use base64::prelude::{Engine, BASE64_STANDARD};
+use mehari_config::{ChallengeKind, ManagedCertificates, ManagedDomain};
+use std::collections::VecDeque;
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream as StdStream;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::io::BufReader;
-use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
-/// How long the server may take to put proofs in place.
-const PATIENCE: Duration = Duration::from_secs(20);
+mod work;
+
 /// The longest sleep. The clock may jump, and another process may renew a certificate.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// Serves until the server closes the socket.
+/// Serves until the server closes the socket. `settings` holds an [`Order::Manage`].
 ///
 /// # Errors
 ///
-/// The socket or the event loop fails.
-pub fn serve(socket: StdStream) -> io::Result<()> {
+/// The settings are no order, or the socket or the event loop fails.
+pub fn serve(settings: impl Read, socket: StdStream) -> io::Result<()> {
+    let Order::Manage {
+        managed,
+        answerable,
+    } = serde_json::from_reader(settings)?
+    else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -38,11 +49,14 @@ pub fn serve(socket: StdStream) -> io::Result<()> {
                 to,
                 orders,
                 news: None,
+                wishes: VecDeque::new(),
             },
             domains: Vec::new(),
+            managed: *managed,
+            answerable,
         };
         tokio::select! {
-            read = read(BufReader::new(from), sender) => read,
+            read = connection::read(BufReader::new(from), sender) => read,
             kept = keeper.keep() => kept,
         }
     });
@@ -50,101 +64,17 @@ pub fn serve(socket: StdStream) -> io::Result<()> {
     served
 }
 
-/// Reads orders until the server closes the socket.
-async fn read(
-    mut from: BufReader<tokio::net::unix::OwnedReadHalf>,
-    sender: mpsc::Sender<Order>,
-) -> io::Result<()> {
-    while let Some(order) = message::read(&mut from).await? {
-        if sender.send(order).await.is_err() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// The connection to the server.
-struct Server {
-    to: OwnedWriteHalf,
-    orders: mpsc::Receiver<Order>,
-    /// New domains that came while an order was under way.
-    news: Option<Vec<ManagedDomain>>,
-}
-
-impl Server {
-    async fn say(&mut self, report: &Report) -> io::Result<()> {
-        message::write(&mut self.to, report).await
-    }
-
-    async fn log(&mut self, level: Level, text: String) -> io::Result<()> {
-        self.say(&Report::Log { level, text }).await
-    }
-}
-
-impl Prover for Server {
-    async fn prove(&mut self, proofs: Vec<Proof>) -> Result<(), Error> {
-        let said = self.say(&Report::Prove(proofs)).await;
-        said.map_err(|_| Error::Gone)?;
-        let placed = async {
-            loop {
-                match self.orders.recv().await {
-                    Some(Order::Proving) => return Ok(()),
-                    Some(Order::Manage { managed, .. }) => self.news = Some(managed.domains),
-                    None => return Err(Error::Gone),
-                }
-            }
-        };
-        let placed = tokio::time::timeout(PATIENCE, placed).await;
-        placed.unwrap_or(Err(Error::Gone))
-    }
-}
-
-/// One domain and its certificate.
-struct Kept {
-    domain: ManagedDomain,
-    facts: Option<Facts>,
-    failures: u32,
-    error: Option<String>,
-    /// When the next request is due, in seconds since 1970.
-    due: Option<u64>,
-}
-
-impl Kept {
-    fn status(&self) -> DomainStatus {
-        DomainStatus {
-            names: self.domain.names.clone(),
-            expires: self.facts.as_ref().map(|facts| facts.not_after),
-            renews: self.due,
-            error: self.error.clone(),
-            failures: self.failures,
-        }
-    }
-
-    /// Sets the time of the next request by the certificate alone.
-    fn plan(&mut self) {
-        let window = self.domain.settings.window.unwrap_or(RenewWindow::DEFAULT);
-        let facts = self.facts.as_ref();
-        let facts = facts.filter(|facts| facts.has(&self.domain.names));
-        let due = facts.map_or(0, |facts| schedule::renewal(facts, window));
-        self.due = self.domain.is_requested().then_some(due.max(now()));
-    }
-}
-
 struct Keeper {
     server: Server,
     domains: Vec<Kept>,
+    /// The settings of the start. The domains are those of the last order.
+    managed: ManagedCertificates,
+    answerable: Vec<ChallengeKind>,
 }
 
 impl Keeper {
     async fn keep(mut self) -> io::Result<()> {
-        let Some(Order::Manage {
-            managed,
-            answerable,
-        }) = self.server.orders.recv().await
-        else {
-            return Ok(());
-        };
-        let store = match Store::open(&managed.store) {
+        let store = match Store::open(&self.managed.store) {
             Ok(store) => store,
             Err(error) => {
                 self.server.log(Level::Error, error.to_string()).await?;
@@ -153,7 +83,8 @@ impl Keeper {
                 return std::future::pending().await;
             }
         };
-        self.take(managed.domains.clone(), &store).await?;
+        let domains = std::mem::take(&mut self.managed.domains);
+        self.take(domains, &store).await?;
         self.server.say(&Report::Loaded).await?;
         loop {
             self.tell().await?;
@@ -161,10 +92,12 @@ impl Keeper {
                 self.take(domains, &store).await?;
                 continue;
             }
+            if let Some(wish) = self.server.wishes.pop_front() {
+                self.take_wish(&wish, &store).await?;
+                continue;
+            }
             match self.next_due() {
-                Some((index, due)) if due <= now() => {
-                    self.renew(index, &managed, &answerable, &store).await?;
-                }
+                Some((index, due)) if due <= now() => self.attend(index, &store).await?,
                 next => self.sleep(next.map(|(_, due)| due), &store).await?,
             }
         }
@@ -181,69 +114,182 @@ impl Keeper {
             let known = before.iter().position(|kept| kept.domain == domain);
             self.domains.push(match known {
                 Some(index) => before.swap_remove(index),
-                None => Kept {
-                    domain,
-                    facts: None,
-                    failures: 0,
-                    error: None,
-                    due: None,
-                },
+                None => Kept::new(domain),
             });
         }
         for index in 0..self.domains.len() {
-            let first = self.domains[index].due.is_none();
+            let first = self.domains[index].work.due.is_none();
             self.load(index, store).await?;
             if first {
                 self.domains[index].plan();
             }
         }
+        for awaited in before.into_iter().filter_map(|kept| kept.awaited) {
+            let domain = awaited.name;
+            let outcome = Err(format!("{domain}: a reload has changed the domain"));
+            self.server
+                .say(&Report::Revoked { domain, outcome })
+                .await?;
+        }
         Ok(())
     }
 
-    /// Reads the stored certificate of a domain. Sends a certificate that is new here.
-    async fn load(&mut self, index: usize, store: &Store) -> io::Result<()> {
-        let kept = &mut self.domains[index];
-        let file = store.certificate(kept.domain.name());
-        let found = store::read(&file).map_err(|error| error.to_string());
-        let found = found.and_then(|pem| match pem {
-            None => Ok(None),
-            Some(pem) => match Facts::of(&pem) {
-                Ok(facts) => Ok(Some((pem, facts))),
-                Err(why) => Err(format!("{}: {why}", file.display())),
-            },
-        });
-        match found {
-            Ok(None) => Ok(()),
-            Ok(Some((_, facts))) if kept.facts.as_ref() == Some(&facts) => Ok(()),
-            Ok(Some((pem, facts))) => {
-                kept.facts = Some(facts);
-                (kept.failures, kept.error) = (0, None);
-                kept.plan();
-                let domain = kept.domain.name().to_owned();
-                self.server.say(&Report::Certificate { domain, pem }).await
-            }
-            Err(text) if kept.error.as_ref() == Some(&text) => Ok(()),
-            Err(text) => {
-                kept.error = Some(text.clone());
-                self.server.log(Level::Error, text).await
+    /// Begins to revoke the certificate of a domain, or says why this cannot be done.
+    async fn take_wish(&mut self, wish: &Wish, store: &Store) -> io::Result<()> {
+        let refusal = match self.named(&wish.domain) {
+            Ok(index) => self.begin_revocation(index, wish, store).await?,
+            Err(text) => Some(text),
+        };
+        match refusal {
+            None => Ok(()),
+            Some(text) => {
+                let domain = wish.domain.clone();
+                let outcome = Err(text);
+                self.server.say(&Report::Revoked { domain, outcome }).await
             }
         }
     }
 
+    /// Returns the domain that has a name.
+    fn named(&self, name: &str) -> Result<usize, String> {
+        let has = |kept: &Kept| kept.domain.names.iter().any(|one| one == name);
+        self.domains.iter().position(has).ok_or_else(|| {
+            let all = self.domains.iter().map(|kept| kept.domain.name());
+            let all: Vec<&str> = all.collect();
+            format!(
+                "expected a managed domain ({}), not `{name}`",
+                all.join(", ")
+            )
+        })
+    }
+
+    /// Stores the wish to revoke the certificate of a domain. Returns why this cannot be done.
+    async fn begin_revocation(
+        &mut self,
+        index: usize,
+        wish: &Wish,
+        store: &Store,
+    ) -> io::Result<Option<String>> {
+        let name = self.domains[index].domain.name().to_owned();
+        let _lock = match store.lock(&name).await {
+            Ok(lock) => lock,
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        self.load(index, store).await?;
+        let kept = &mut self.domains[index];
+        let Some(facts) = &kept.facts else {
+            return Ok(Some(format!("{name} has no certificate yet")));
+        };
+        if kept.is_replaced() {
+            let text = "the certificate before this one is still to be revoked: \
+                        mehari status shows the reason";
+            return Ok(Some(format!("{name}: {text}")));
+        }
+        let revocation = Revocation::new(facts, wish);
+        if let Err(error) = revocation.write(store, &name) {
+            return Ok(Some(error.to_string()));
+        }
+        kept.awaited = Some(Awaited {
+            name: wish.domain.clone(),
+            serial: revocation.serial.clone(),
+        });
+        kept.revocation = Some(revocation);
+        kept.work.succeed();
+        kept.work.due = Some(now());
+        Ok(None)
+    }
+
+    /// Reads what the store has for a domain: its certificate, the certificate that is being
+    /// revoked, and the OCSP response. Sends what is new here.
+    async fn load(&mut self, index: usize, store: &Store) -> io::Result<()> {
+        let kept = &mut self.domains[index];
+        let found = found(store, kept.domain.name());
+        match found {
+            Err(text) if kept.work.error.as_ref() == Some(&text) => Ok(()),
+            Err(text) => {
+                kept.work.error = Some(text.clone());
+                self.server.log(Level::Error, text).await
+            }
+            Ok((certificate, revocation)) => {
+                if kept.revocation != revocation {
+                    kept.revocation = revocation;
+                    kept.plan();
+                }
+                match certificate {
+                    Some((pem, facts)) => self.place(index, pem, facts).await?,
+                    None => return Ok(()),
+                }
+                self.load_staple(index, store).await
+            }
+        }
+    }
+
+    /// Sends a certificate that is new here.
+    async fn place(&mut self, index: usize, pem: String, facts: Facts) -> io::Result<()> {
+        let kept = &mut self.domains[index];
+        if kept.facts.as_ref() == Some(&facts) {
+            return Ok(());
+        }
+        kept.facts = Some(facts);
+        kept.work.succeed();
+        kept.plan();
+        kept.staple = None;
+        kept.stapling.succeed();
+        kept.plan_stapling();
+        let domain = kept.domain.name().to_owned();
+        let is_wanted = kept.domain.settings.stapling == Some(true);
+        let has_responder = kept
+            .facts
+            .as_ref()
+            .is_some_and(|facts| facts.responder.is_some());
+        if is_wanted && !has_responder {
+            let line = format!(
+                "managed certificate of {domain}: the certificate names no OCSP responder, so \
+                 MDStapling has no effect"
+            );
+            self.server.log(Level::Warn, line).await?;
+        }
+        self.server.say(&Report::Certificate { domain, pem }).await
+    }
+
+    /// Sends the stored OCSP response if it is new here. Withdraws a response that has ended.
+    async fn load_staple(&mut self, index: usize, store: &Store) -> io::Result<()> {
+        let kept = &mut self.domains[index];
+        let is_wanted = kept.domain.settings.stapling == Some(true);
+        let Some(facts) = kept.facts.as_ref().filter(|_| is_wanted) else {
+            return Ok(());
+        };
+        // A response that cannot be read or used is fetched again.
+        let stored = store::read_bytes(&store.staple(kept.domain.name()));
+        let stored = stored.ok().flatten();
+        let stored = stored.and_then(|der| Response::of(der, facts, now()).ok());
+        if kept.staple == stored {
+            return Ok(());
+        }
+        kept.staple = stored;
+        kept.stapling.succeed();
+        kept.plan_stapling();
+        let response = kept.staple.as_ref();
+        let response = response.map(|response| BASE64_STANDARD.encode(&response.der));
+        let domain = kept.domain.name().to_owned();
+        self.server.say(&Report::Staple { domain, response }).await
+    }
+
     fn next_due(&self) -> Option<(usize, u64)> {
         let due = self.domains.iter().enumerate();
-        due.filter_map(|(index, kept)| kept.due.map(|due| (index, due)))
+        due.filter_map(|(index, kept)| kept.due().map(|due| (index, due)))
             .min_by_key(|(_, due)| *due)
     }
 
-    /// Sleeps until a request may be due, or new domains come. Looks for certificates that another
+    /// Sleeps until a request may be due, or an order comes. Looks for certificates that another
     /// process has stored.
     async fn sleep(&mut self, due: Option<u64>, store: &Store) -> io::Result<()> {
         let left = due.map_or(LOOK, |due| Duration::from_secs(due.saturating_sub(now())));
         tokio::select! {
             order = self.server.orders.recv() => match order {
-                Some(Order::Manage { managed, .. }) => self.server.news = Some(managed.domains),
-                Some(Order::Proving) => {}
+                Some(order) => {
+                    let _ = self.server.keep(order);
+                }
                 None => return std::future::pending().await,
             },
             () = tokio::time::sleep(left.min(LOOK)) => {
@@ -255,106 +301,23 @@ impl Keeper {
         Ok(())
     }
 
-    /// Requests a certificate that is due, unless another process has just done so.
-    async fn renew(
-        &mut self,
-        index: usize,
-        managed: &ManagedCertificates,
-        answerable: &[ChallengeKind],
-        store: &Store,
-    ) -> io::Result<()> {
-        let domain = self.domains[index].domain.clone();
-        let failures = self.domains[index].failures;
-        let obtained = match store.lock(domain.name()).await {
-            Err(error) => Err(error),
-            Ok(_lock) => {
-                self.load(index, store).await?;
-                if self.domains[index].due.is_none_or(|due| due > now()) {
-                    return Ok(());
-                }
-                match chosen(&domain, answerable, failures) {
-                    Err(error) => Err(error),
-                    Ok(kind) => {
-                        let server = &mut self.server;
-                        let authority = &managed.authority;
-                        let pem = authority::obtain(authority, store, &domain, kind, server).await;
-                        pem.and_then(|pem| checked(&domain, &pem).map(|()| pem))
-                            .and_then(|pem| store::write(&store.certificate(domain.name()), &pem))
-                    }
-                }
-            }
-        };
-        match obtained {
-            Ok(()) => self.load(index, store).await,
-            Err(error) => self.note_failure(index, managed.retry_delay, &error).await,
-        }
-    }
-
-    async fn note_failure(
-        &mut self,
-        index: usize,
-        first: Duration,
-        error: &Error,
-    ) -> io::Result<()> {
-        let kept = &mut self.domains[index];
-        kept.failures = kept.failures.saturating_add(1);
-        let chance = SystemTime::now().duration_since(UNIX_EPOCH);
-        let chance = chance.unwrap_or_default().subsec_micros();
-        let pause = schedule::pause(first, kept.failures, chance);
-        kept.due = Some(now() + pause.as_secs().max(1));
-        let text = error.to_string();
-        kept.error = Some(text.clone());
-        let name = kept.domain.name();
-        let line = format!(
-            "managed certificate of {name}: {text}; the next try is in {} s",
-            pause.as_secs().max(1)
-        );
-        self.server.log(Level::Error, line).await
-    }
-
     async fn tell(&mut self) -> io::Result<()> {
         let all = self.domains.iter().map(Kept::status).collect();
         self.server.say(&Report::Status(all)).await
     }
 }
 
-/// Returns the challenge to try: the next one after each failure.
-fn chosen(
-    domain: &ManagedDomain,
-    answerable: &[ChallengeKind],
-    failures: u32,
-) -> Result<ChallengeKind, Error> {
-    let kinds = match &domain.settings.challenges {
-        Some(wanted) => wanted,
-        None => answerable,
+type Stored = (Option<(String, Facts)>, Option<Revocation>);
+
+/// Reads a domain's certificate and the certificate that is being revoked.
+fn found(store: &Store, domain: &str) -> Result<Stored, String> {
+    let revocation = Revocation::read(store, domain).map_err(|error| error.to_string())?;
+    let file = store.certificate(domain);
+    let Some(pem) = store::read(&file).map_err(|error| error.to_string())? else {
+        return Ok((None, revocation));
     };
-    let kinds: Vec<_> = kinds
-        .iter()
-        .filter(|kind| answerable.contains(kind))
-        .collect();
-    match kinds.len() {
-        0 => Err(Error::Authority(
-            "no address of `Listen` can answer a challenge of MDCAChallenges: http-01 needs an \
-             address without TLS, tls-alpn-01 an address with TLS"
-                .into(),
-        )),
-        count => Ok(*kinds[failures as usize % count]),
+    match Facts::of(&pem) {
+        Ok(facts) => Ok((Some((pem, facts)), revocation)),
+        Err(why) => Err(format!("{}: {why}", file.display())),
     }
-}
-
-/// Checks that the authority has signed what was requested.
-fn checked(domain: &ManagedDomain, pem: &str) -> Result<(), Error> {
-    let facts = Facts::of(pem);
-    let facts = facts.map_err(|why| Error::Authority(format!("the new certificate: {why}")))?;
-    if !facts.has(&domain.names) || facts.not_after <= now() {
-        let text = "the authority's certificate has other names or has ended";
-        return Err(Error::Authority(text.into()));
-    }
-    Ok(())
-}
-
-/// Returns the seconds since 1970.
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default().as_secs()
 }

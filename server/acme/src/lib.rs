@@ -1,21 +1,36 @@
 //! Managed certificates: requests certificates from an authority by ACME (RFC 8555), keeps them in
-//! a store, and renews them.
+//! a store, renews and revokes them, and fetches their OCSP responses.
 //!
 //! The work runs in a process of its own, the certificate process ([`serve`]). The server starts
 //! that process before it gives up root, so neither scripts nor the front can read the store. Both
 //! speak by the lines of [`message`] over a socket that the process inherits. The process parses
 //! what the authority sends, and nothing of any client.
+//! A second process ([`supervise`]) starts the first again when it dies.
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 mod authority;
 mod certificate;
 mod client;
+mod connection;
+mod domain;
 mod keeper;
 pub mod message;
+mod ocsp;
+mod revocation;
 mod schedule;
 mod store;
+mod supervisor;
 
 pub use keeper::serve;
+pub use supervisor::supervise;
+
+/// Returns the seconds since 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
 
 /// Why a certificate could not be obtained. Each error is one line.
 #[derive(Debug, thiserror::Error)]

@@ -19,8 +19,31 @@ pub enum Order {
         managed: Box<ManagedCertificates>,
         answerable: Vec<ChallengeKind>,
     },
-    /// The proofs of the last [`Report::Prove`] are in place.
+    /// The proofs of the last [`Report::Prove`] are in place, and all reports before it are done.
     Proving,
+    /// Revoke the certificate of a domain. [`Report::Revoked`] answers.
+    Revoke(Wish),
+}
+
+/// A certificate to revoke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// A name of the domain.
+    pub domain: String,
+    pub reason: Reason,
+    /// Revoke before a new certificate is in use.
+    pub is_at_once: bool,
+}
+
+/// Why a certificate is revoked: the reasons of RFC 5280 section 5.3.1 that its holder can give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    Unspecified,
+    KeyCompromise,
+    AffiliationChanged,
+    Superseded,
+    CessationOfOperation,
 }
 
 /// What the certificate process says.
@@ -28,8 +51,19 @@ pub enum Order {
 pub enum Report {
     /// A certificate to use from now on: key and chain in PEM.
     Certificate { domain: String, pem: String },
-    /// All stored certificates have been sent.
+    /// An OCSP response in DER, in Base64, to send with the domain's certificate. `None`: send
+    /// none.
+    Staple {
+        domain: String,
+        response: Option<String>,
+    },
+    /// All stored certificates have been sent. A process that was started again says so again.
     Loaded,
+    /// What became of an [`Order::Revoke`]: a line for the user.
+    Revoked {
+        domain: String,
+        outcome: Result<String, String>,
+    },
     /// Answer these challenges, in place of all former challenges.
     Prove(Vec<Proof>),
     /// A line for the error log.
@@ -66,6 +100,11 @@ pub struct DomainStatus {
     pub error: Option<String>,
     /// The failures since the last success.
     pub failures: u32,
+    /// The serial number of a certificate that is being revoked, or that is revoked and still in
+    /// use.
+    pub revoking: Option<String>,
+    /// When the OCSP response ends that goes with the certificate.
+    pub stapled_until: Option<u64>,
 }
 
 /// Returns whether a token has the syntax of RFC 8555 section 8.3: base64url, at most 128 bytes.
@@ -84,7 +123,8 @@ pub(crate) fn one_line(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// The socket fails, or the line is too long or no message.
+/// The socket fails. `InvalidData`: the line is too long or no message, and the next line can be
+/// read.
 pub async fn read<T: for<'de> Deserialize<'de>>(
     from: &mut (impl AsyncBufRead + Unpin),
 ) -> io::Result<Option<T>> {
@@ -92,7 +132,10 @@ pub async fn read<T: for<'de> Deserialize<'de>>(
     from.take(LONGEST).read_until(b'\n', &mut line).await?;
     match line.last() {
         None => Ok(None),
-        Some(b'\n') => Ok(Some(serde_json::from_slice(&line)?)),
+        Some(b'\n') => match serde_json::from_slice(&line) {
+            Ok(message) => Ok(Some(message)),
+            Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        },
         Some(_) => Err(io::ErrorKind::InvalidData.into()),
     }
 }

@@ -47,7 +47,7 @@ mod tests {
                 not_before: 10 * DAY,
                 not_after: 100 * DAY,
                 mark,
-                names: Vec::new(),
+                ..Facts::default()
             };
             assert_eq!(renewal(&facts, window), first, "{window:?}");
         }

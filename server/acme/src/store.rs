@@ -8,7 +8,7 @@ use crate::Error;
 use rustix::fs::{flock, FlockOperation};
 use std::fs::{DirBuilder, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl Store {
     /// Opens the store. Creates its folders, which only the owner can enter.
     pub fn open(folder: &Path) -> Result<Store, Error> {
         let failed = |error: io::Error| failure(folder, &error);
-        for part in ["domains", "accounts", "locks"] {
+        for part in ["domains", "accounts", "locks", "revoking", "staples"] {
             let mut builder = DirBuilder::new();
             let made = builder.recursive(true).mode(0o700);
             made.create(folder.join(part)).map_err(failed)?;
@@ -45,6 +45,16 @@ impl Store {
     /// Returns the file of a domain's key and chain.
     pub fn certificate(&self, domain: &str) -> PathBuf {
         self.0.join("domains").join(format!("{domain}.pem"))
+    }
+
+    /// Returns the file of a domain's certificate that is being revoked.
+    pub fn revocation(&self, domain: &str) -> PathBuf {
+        self.0.join("revoking").join(format!("{domain}.json"))
+    }
+
+    /// Returns the file of the OCSP response of a domain's certificate.
+    pub fn staple(&self, domain: &str) -> PathBuf {
+        self.0.join("staples").join(format!("{domain}.der"))
     }
 
     /// Returns the file of the account with an authority.
@@ -73,21 +83,37 @@ impl Store {
     }
 }
 
-/// Reads a file. `None`: there is none.
+/// Reads a text file. `None`: there is none.
 pub fn read(path: &Path) -> Result<Option<String>, Error> {
-    let read = File::open(path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST)));
+    let text = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
+    let read = read_bytes(path)?.map(text).transpose();
+    read.map_err(|error| failure(path, &error))
+}
+
+/// Reads a file. `None`: there is none.
+pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
     match read {
-        Ok(text) => Ok(Some(text)),
+        Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failure(path, &error)),
     }
 }
 
+/// Removes a file if it is there.
+pub fn remove(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failure(path, &error)),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a file that only its owner can read. The file appears whole or not at all.
-pub fn write(path: &Path, text: &str) -> Result<(), Error> {
+pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        file.write_all(text.as_ref())?;
         file.as_file().sync_all()?;
         file.persist(path)?;
         File::open(folder)?.sync_all()

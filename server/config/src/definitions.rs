@@ -73,6 +73,10 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_socache_shmcb.c", "socache_shmcb_module"),
     ("prefork.c", "mpm_prefork_module"),
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
+    ("worker.c", "mpm_worker_module"),
+    ("mod_mpm_worker.c", "mpm_worker_module"),
+    ("event.c", "mpm_event_module"),
+    ("mod_mpm_event.c", "mpm_event_module"),
 ];
 
 /// The modules that Debian's Apache contains without `LoadModule`, and mod_perl.

@@ -203,7 +203,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Learns the variables of `envvars`, the file with which Debian's Apache starts.
+    fn has_exported(&self) -> bool {
+        !self.environment.definitions.exported.is_empty()
+    }
+
+    /// Learns the variables of `envvars`, the file with which Debian's Apache starts. The file
+    /// stands beside the configuration, or beside a file that the configuration includes.
     fn read_exported(&mut self, folder: &Path) {
         let file = folder.join(EXPORTED);
         let Some(interpreter) = self.interpreter.as_deref_mut().filter(|_| file.is_file()) else {
@@ -374,6 +379,9 @@ impl<'a> Reader<'a> {
             if self.site.source.files.len() >= MOST_FILES {
                 let message = format!("more than {MOST_FILES} files are read here");
                 return Err(Fault::new(at, message));
+            }
+            if let Some(folder) = real.parent().filter(|_| !self.has_exported()) {
+                self.read_exported(folder);
             }
             self.reading.push(real);
             self.read_file(&file);

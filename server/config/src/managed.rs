@@ -66,6 +66,10 @@ pub struct DomainSettings {
     pub mode: Option<RenewMode>,
     /// `MDRequireHttps`.
     pub require_https: Option<RequireHttps>,
+    /// `MDStapling`.
+    pub stapling: Option<bool>,
+    /// `MDStaplingRenewWindow`.
+    pub staple_window: Option<RenewWindow>,
     /// `MDMembers auto`: the other names of the domain's hosts are names of the domain too.
     pub adds_members: Option<bool>,
 }
@@ -92,7 +96,7 @@ pub enum KeyKind {
     Rsa4096,
 }
 
-/// How long before its end a certificate is renewed.
+/// How long before its end a certificate or an OCSP response is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum RenewWindow {
     /// A part of the certificate's lifetime, in percent.
@@ -194,6 +198,8 @@ impl DomainSettings {
         self.window = self.window.or(defaults.window);
         self.mode = self.mode.or(defaults.mode);
         self.require_https = self.require_https.or(defaults.require_https);
+        self.stapling = self.stapling.or(defaults.stapling);
+        self.staple_window = self.staple_window.or(defaults.staple_window);
         self.adds_members = self.adds_members.or(defaults.adds_members);
     }
 }

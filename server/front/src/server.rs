@@ -112,15 +112,23 @@ impl Handle {
         }
     }
 
-    /// Replaces the certificate of a managed domain for the next handshakes.
+    /// Replaces the certificate of a managed domain for the next handshakes. Returns whether the
+    /// certificate differs from the one before.
     ///
     /// # Errors
     ///
     /// The certificate cannot be used. The old certificate stays.
-    pub fn replace_managed(&self, domain: &str, pem: &str) -> Result<(), String> {
+    pub fn replace_managed(&self, domain: &str, pem: &str) -> Result<bool, String> {
         match self.0.connections.tls() {
             Some(hosts) => hosts.managed().replace(domain, pem),
-            None => Ok(()),
+            None => Ok(false),
+        }
+    }
+
+    /// Sends an OCSP response in DER with the certificate of a managed domain from now on, or none.
+    pub fn staple_managed(&self, domain: &str, response: Option<Vec<u8>>) {
+        if let Some(hosts) = self.0.connections.tls() {
+            hosts.managed().staple(domain, response);
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Plan {
     pub lifetime: u32,
     /// How many of 100 requests are refused because of their nonce.
     pub refused_nonces: u32,
+    /// The URL of the OCSP responder that certificates name.
+    pub responder: String,
 }
 
 impl Plan {
@@ -32,6 +34,7 @@ impl Plan {
             tls,
             lifetime: 86_400,
             refused_nonces: 0,
+            responder: String::new(),
         }
     }
 }
@@ -40,6 +43,7 @@ impl Plan {
 pub struct Authority {
     folder: tempfile::TempDir,
     port: u16,
+    management: u16,
     names: u16,
     plan: Plan,
     processes: Vec<Child>,
@@ -54,16 +58,14 @@ impl Authority {
 
     /// Returns an authority that does not run yet.
     pub fn planned(plan: Plan) -> Authority {
-        let [port, names] = free_ports();
+        let [port, management, names] = free_ports();
         let folder = tempfile::tempdir().expect("a folder");
         let root = Pair::authority();
         let key = KeyPair::generate().expect("a key");
         let mut own = parameters("localhost");
         let address = std::net::IpAddr::from([127, 0, 0, 1]);
         own.subject_alt_names.push(SanType::IpAddress(address));
-        let own = own
-            .signed_by(&key, &root.certificate, &root.key)
-            .expect("signed");
+        let own = own.signed_by(&key, &root.issuer()).expect("signed");
         let write = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).expect("written");
         };
@@ -73,6 +75,7 @@ impl Authority {
         Authority {
             folder,
             port,
+            management,
             names,
             plan,
             processes: Vec::new(),
@@ -83,12 +86,13 @@ impl Authority {
         let path = |name: &str| self.folder.path().join(name);
         let config = serde_json::json!({ "pebble": {
             "listenAddress": format!("127.0.0.1:{}", self.port),
-            "managementListenAddress": "",
+            "managementListenAddress": format!("127.0.0.1:{}", self.management),
             "certificate": path("own.pem"),
             "privateKey": path("own.key"),
             "httpPort": self.plan.http,
             "tlsPort": self.plan.tls,
             "certificateValidityPeriod": self.plan.lifetime,
+            "ocspResponderURL": self.plan.responder,
         }});
         std::fs::write(path("pebble.json"), config.to_string()).expect("written");
         let names = format!("127.0.0.1:{}", self.names);
@@ -128,7 +132,7 @@ impl Authority {
                 .expect("pebble can be run (packaging/needs/ci)");
             self.processes.push(process);
         }
-        for port in [self.names, self.port] {
+        for port in [self.names, self.port, self.management] {
             let answers = || TcpStream::connect(("127.0.0.1", port)).is_ok();
             assert!(eventually(PATIENCE, answers), "pebble does not listen");
         }
@@ -154,6 +158,26 @@ impl Authority {
 
     pub fn url(&self) -> String {
         format!("https://localhost:{}/dir", self.port)
+    }
+
+    /// Returns a text of the management address: `/intermediates/0`, ...
+    pub fn managed(&self, path: &str) -> String {
+        let url = format!("https://localhost:{}{path}", self.management);
+        let mut command = Command::new("curl");
+        command.args(["--silent", "--fail", "--cacert"]);
+        let output = command.arg(self.root()).arg(&url).output();
+        let output = output.expect("curl can be run (packaging/needs/test)");
+        assert!(output.status.success(), "{url}: {}", output.status);
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Returns what the authority says of a certificate: `Valid`, or `Revoked` and the number of
+    /// the reason.
+    pub fn says_of(&self, serial: &str) -> (String, Option<u64>) {
+        let text = self.managed(&format!("/cert-status-by-serial/{serial}"));
+        let status: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let word = status["Status"].as_str().expect("a status").to_owned();
+        (word, status["Reason"].as_u64())
     }
 
     pub fn root(&self) -> PathBuf {

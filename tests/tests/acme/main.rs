@@ -1,18 +1,24 @@
-//! Tests managed certificates with Pebble: both challenges, renewal under load, failures, the
-//! store, the process that keeps root, and bad input.
+//! Tests managed certificates with Pebble: both challenges, renewal and revocation under load,
+//! OCSP, failures, the store, the process that keeps root, and bad input.
 
 mod authority;
 #[allow(dead_code)]
 #[path = "../tls/client.rs"]
 mod client;
+mod load;
 #[allow(dead_code)]
 #[path = "../tls/pair.rs"]
 mod pair;
+mod process;
+mod revocation;
+mod stapling;
 
 use authority::{free_ports, Authority, Plan};
 use client::Client;
 use mehari_harness::binary::is_open_to_others;
-use mehari_harness::{needs, needs_machine, Builder, Connection, Request, Server};
+use mehari_harness::{
+    eventually, needs, needs_machine, Builder, Connection, Request, Server, PATIENCE,
+};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -40,6 +46,12 @@ fn issuer(server: &Server) -> String {
 
 fn is_signed(server: &Server) -> bool {
     issuer(server).contains("Pebble Intermediate")
+}
+
+/// Waits until this many certificates have been put in use.
+fn wait_for_certificates(server: &Server, count: usize) {
+    let are_used = || server.log.count(IN_USE) >= count;
+    assert!(eventually(PATIENCE, are_used), "{}", server.log.text());
 }
 
 fn plain(port: u16, request: &Request) -> mehari_harness::Answer {
@@ -133,41 +145,6 @@ fn certificate_by_tls_alpn_01_has_the_names_of_the_host() {
 }
 
 #[test]
-fn certificate_is_renewed_under_load_without_a_failed_request() {
-    needs!("pebble");
-    let [http, tls] = free_ports();
-    let store = tempfile::tempdir().expect("a folder");
-    let plan = Plan {
-        lifetime: 20,
-        ..Plan::of(http, tls)
-    };
-    let authority = Authority::start(plan);
-    let conf = authority.conf(&store.path().join("md")) + "MDRenewWindow 90%\n";
-    let server = site(http, tls, &conf).start();
-    server.log.expect(IN_USE);
-    let mut seen = Vec::new();
-    let mut requests = 0;
-    while seen.len() < 3 {
-        let asked = Client::plain().ask(&server, "/page.html");
-        let (text, connection) = asked
-            .unwrap_or_else(|error| panic!("request {requests}: {error}\n{}", server.log.text()));
-        assert!(text.ends_with("a page"), "{text}");
-        let shown = connection.peer_certificates().expect("a certificate")[0].clone();
-        let shown = shown.into_owned();
-        if !seen.contains(&shown) {
-            seen.push(shown);
-        }
-        requests += 1;
-        assert!(
-            server.log.count("the next try") == 0,
-            "{}",
-            server.log.text()
-        );
-    }
-    assert!(requests > 3 && server.log.count(IN_USE) >= 3);
-}
-
-#[test]
 fn refused_nonces_delay_the_certificate_at_most() {
     needs!("pebble");
     let [http, tls] = free_ports();
@@ -256,19 +233,18 @@ fn root_keeps_the_store_when_the_server_becomes_another_user() {
     let conf = authority.conf(&folder) + "User www-data\nMDRenewWindow 90%\n";
     let server = site(http, tls, &conf).start();
     server.log.expect(IN_USE);
-    let renewed = |count: usize| {
-        mehari_harness::eventually(mehari_harness::PATIENCE, || {
-            server.log.count(IN_USE) >= count
-        })
-    };
-    assert!(renewed(2), "{}", server.log.text());
+    wait_for_certificates(&server, 2);
     assert!(
         server.control(&["reload"]).status.success(),
         "{}",
         server.log.text()
     );
     let before = server.log.count(IN_USE);
-    assert!(renewed(before + 1), "{}", server.log.text());
+    wait_for_certificates(&server, before + 1);
+    // A process that dies is followed by one that can read the store, too.
+    process::kill(&server);
+    let before = server.log.count(IN_USE);
+    wait_for_certificates(&server, before + 1);
     use std::os::unix::fs::MetadataExt;
     let file = folder
         .join("domains/site.example.pem")
@@ -383,6 +359,10 @@ fn bad_input_is_one_line_with_what_was_expected() {
             "expected 1% to 90%, or a time such as 30d, not `0d`",
         ),
         ("MDMustStaple on\n", "OCSP"),
+        (
+            "MDStaplingRenewWindow 0d\n",
+            "expected 1% to 90%, or a time such as 30d, not `0d`",
+        ),
     ] {
         let log = Server::builder()
             .conf(conf)

@@ -106,7 +106,7 @@ fn asked(request: &[u8]) -> usize {
 fn tls() -> Arc<rustls::ServerConfig> {
     let own =
         rcgen::generate_simple_self_signed(vec!["localhost".to_string()]).expect("a certificate");
-    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(own.key_pair.serialize_der().into());
+    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -3,13 +3,14 @@
 
 use crate::builder;
 use mehari_harness::{Request, Server};
-use rcgen::{CertificateParams, IsCa, KeyPair};
+use rcgen::{CertificateParams, IsCa, Issuer, KeyPair};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 struct Pair {
     certificate: rcgen::Certificate,
     key: KeyPair,
+    parameters: CertificateParams,
 }
 
 fn parameters(name: &str) -> CertificateParams {
@@ -26,15 +27,21 @@ fn authority() -> Pair {
     let mut parameters = parameters("authority.example");
     parameters.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let certificate = parameters.self_signed(&key).expect("a certificate");
-    Pair { certificate, key }
+    Pair {
+        certificate,
+        key,
+        parameters,
+    }
 }
 
 fn signed(parameters: CertificateParams, authority: &Pair) -> Pair {
     let key = KeyPair::generate().expect("a key");
-    let certificate = parameters.signed_by(&key, &authority.certificate, &authority.key);
+    let issuer = Issuer::from_params(&authority.parameters, &authority.key);
+    let certificate = parameters.signed_by(&key, &issuer);
     Pair {
         certificate: certificate.expect("a certificate"),
         key,
+        parameters,
     }
 }
 

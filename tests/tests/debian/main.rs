@@ -256,3 +256,26 @@ fn the_check_of_debians_own_configuration_takes_three_screens() {
     let each = |text: &str| text.matches("LoadModule is ignored by design").count();
     assert!(each(&said) == 0 && each(&all) > 5, "{all}");
 }
+
+/// docs/how-to/migrate-from-mod_perl.md: Mehari's own file includes Apache's.
+#[test]
+fn debians_own_configuration_is_included_with_its_variables() {
+    needs!("apache2");
+    let site = Site::new();
+    let conf = debians_own(&site);
+    site.folder_for_all("own");
+    let text = format!(
+        "ServerRoot {}\nInclude {}\n",
+        site.root().display(),
+        conf.display()
+    );
+    let own = site.write("own/mehari.conf", &text);
+    let mut command = Command::new(binary::mehari());
+    let output = command.arg("check").arg("-f").arg(&own).output();
+    let output = output.expect("mehari runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}{errors}");
+    assert!(said.contains("/run/error.log"), "{said}");
+    assert!(!said.contains("nothing is loaded"), "{said}");
+}

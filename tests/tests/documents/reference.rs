@@ -97,8 +97,16 @@ const CALLS: &[&str] = &[
     "#[error(",
 ];
 
+/// What stands before a message in a file of the certificate process.
+const CALLS_OF_REPORTS: &[&str] = &["let line = format!("];
+
 /// Enums whose messages end up in the error log.
 const FAULTS: &[&str] = &["server/pool/src/call.rs", "server/upstream/src/fault.rs"];
+
+/// What stands in a file that writes to the error log.
+const WRITERS: &[&str] = &["LogLevel::", "logs.error", REPORTS, ".log(Level::"];
+/// What stands in a file that reports lines to the server.
+const REPORTS: &str = "Report::Log {";
 
 /// The files of the server that write to the error log.
 fn sources() -> Vec<String> {
@@ -108,7 +116,8 @@ fn sources() -> Vec<String> {
     }
     let writes = |file: &String| {
         let text = read(file);
-        FAULTS.contains(&file.as_str()) || text.contains("LogLevel::") && !text.contains("#[error(")
+        let is_writer = WRITERS.iter().any(|call| text.contains(call));
+        FAULTS.contains(&file.as_str()) || is_writer && !text.contains("#[error(")
     };
     found.retain(writes);
     found
@@ -133,13 +142,20 @@ fn add_sources(folder: &str, found: &mut Vec<String>) {
 
 /// The first text of each call that writes to the error log.
 fn messages(code: &str) -> impl Iterator<Item = String> + '_ {
-    let calls = code.match_indices(|_: char| true).filter_map(|(at, _)| {
-        let call = CALLS.iter().find(|call| code[at..].starts_with(**call))?;
-        let rest = &code[at + call.len()..];
-        let end = rest.find([';', '=']).unwrap_or(rest.len());
-        let open = rest.find('"').filter(|open| *open < end)?;
-        literal(&rest[open + 1..])
-    });
+    let reports = match code.contains(REPORTS) || code.contains(".log(Level::") {
+        true => CALLS_OF_REPORTS,
+        false => &[],
+    };
+    let calls = code
+        .match_indices(|_: char| true)
+        .filter_map(move |(at, _)| {
+            let mut calls = CALLS.iter().chain(reports);
+            let call = calls.find(|call| code[at..].starts_with(**call))?;
+            let rest = &code[at + call.len()..];
+            let end = rest.find([';', '=']).unwrap_or(rest.len());
+            let open = rest.find('"').filter(|open| *open < end)?;
+            literal(&rest[open + 1..])
+        });
     calls
 }
 
@@ -177,23 +193,36 @@ fn commands_page() -> String {
         "# Commands\n\nEach command says the same with `--help`. A test writes this page from the \
          commands.\n",
     );
-    for name in names() {
+    for name in listed("") {
         let _ = write!(page, "\n## mehari {name}\n\n```text\n{}```\n", help(&name));
+        let words = match name.as_str() {
+            "bench" => BENCH.iter().copied().map(str::to_owned).collect(),
+            name => listed(name),
+        };
+        for word in words {
+            let name = format!("{name} {word}");
+            let _ = write!(page, "\n### mehari {name}\n\n```text\n{}```\n", help(&name));
+        }
     }
     page
 }
 
-/// The commands that `mehari --help` lists.
-fn names() -> Vec<String> {
-    let text = help("");
-    let names: Vec<String> = text
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| line.starts_with("  "))
-        .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))
+/// The commands below `mehari bench`, whose help shows the options of a run.
+const BENCH: [&str; 3] = ["merge", "export", "machine"];
+
+/// The commands that the help of a command lists.
+fn listed(command: &str) -> Vec<String> {
+    let text = help(command);
+    let lines = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| line.starts_with("  "));
+    // The lines of a long description are indented further.
+    let names = listed.filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    let names: Vec<String> = names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
         .collect();
-    assert!(names.len() > 15, "{text}");
+    assert!(!command.is_empty() || names.len() > 15, "{text}");
     names
 }
 

@@ -8,7 +8,7 @@ mod pair;
 use client::Client;
 use mehari_harness::{eventually, needs_machine, processes, Builder, Connection, Server, PATIENCE};
 use pair::{parameters, Pair};
-use rcgen::{CertificateParams, KeyPair};
+use rcgen::CertificateParams;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, HandshakeKind};
 use std::io::{Read, Write};
@@ -157,11 +157,9 @@ fn unusable_file_is_reported_by_name() {
 #[test]
 fn expired_certificate_is_reported_and_still_used() {
     let of = |change: fn(&mut CertificateParams)| {
-        let key = KeyPair::generate().expect("a key");
         let mut parameters = parameters("site.example");
         change(&mut parameters);
-        let certificate = parameters.self_signed(&key).expect("a certificate");
-        Pair { certificate, key }
+        Pair::self_signed(parameters)
     };
     let old = of(|parameters| parameters.not_after = rcgen::date_time_ymd(2020, 2, 3));
     let server = secure(&old).start();

@@ -1,27 +1,39 @@
 //! Generates certificates and keys for the tests.
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::CertificateDer;
 
 /// A certificate and its key, as PEM and parsed.
 pub struct Pair {
     pub certificate: rcgen::Certificate,
     pub key: KeyPair,
+    parameters: CertificateParams,
 }
 
 impl Pair {
     pub fn of(name: &str) -> Pair {
-        let key = KeyPair::generate().expect("a key");
-        let certificate = parameters(name).self_signed(&key).expect("a certificate");
-        Pair { certificate, key }
+        Pair::self_signed(parameters(name))
     }
 
     pub fn authority() -> Pair {
-        let key = KeyPair::generate().expect("a key");
         let mut parameters = parameters("authority.example");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Pair::self_signed(parameters)
+    }
+
+    pub fn self_signed(parameters: CertificateParams) -> Pair {
+        let key = KeyPair::generate().expect("a key");
         let certificate = parameters.self_signed(&key).expect("a certificate");
-        Pair { certificate, key }
+        Pair {
+            certificate,
+            key,
+            parameters,
+        }
+    }
+
+    /// Returns the certificate as one that signs others.
+    pub fn issuer(&self) -> Issuer<'_, &KeyPair> {
+        Issuer::from_params(&self.parameters, &self.key)
     }
 
     pub fn signed_by(name: &str, authority: &Pair) -> Pair {
@@ -31,10 +43,11 @@ impl Pair {
             .distinguished_name
             .push(DnType::OrganizationName, "Caravan, Ltd");
         parameters.serial_number = Some(vec![0x0a, 0xbc].into());
-        let certificate = parameters.signed_by(&key, &authority.certificate, &authority.key);
+        let certificate = parameters.signed_by(&key, &authority.issuer());
         Pair {
             certificate: certificate.expect("a certificate"),
             key,
+            parameters,
         }
     }
 

@@ -139,7 +139,7 @@ fn certificate() -> Arc<rustls::ServerConfig> {
     let _ = provider.clone().install_default();
     let names = ["localhost".to_string(), "127.0.0.1".to_string()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();
-    let key = PrivateKeyDer::try_from(made.key_pair.serialize_der()).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let builder = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
         .unwrap()

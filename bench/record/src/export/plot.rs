@@ -38,7 +38,11 @@ pub struct Chart {
     pub series: Vec<Series>,
 }
 
+/// The least room for the marks beside the vertical axis.
 const LEFT: f64 = 62.0;
+/// The width of a digit in a mark, and the room around a mark.
+const DIGIT: f64 = 7.0;
+const AROUND_MARK: f64 = 14.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
@@ -151,7 +155,8 @@ impl Chart {
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
             escaped(&self.description)
         );
-        let x_at = |value: f64| LEFT + self.x.place(value) * (width - LEFT - RIGHT);
+        let left = self.left();
+        let x_at = |value: f64| left + self.x.place(value) * (width - left - RIGHT);
         let y_at = |value: f64| height - BOTTOM - self.y.place(value) * (height - TOP - BOTTOM);
         self.draw_axes(&mut svg, width, height, &x_at, &y_at);
         for series in &self.series {
@@ -159,6 +164,13 @@ impl Chart {
         }
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// Returns the room that the marks beside the vertical axis need.
+    fn left(&self) -> f64 {
+        let marks = self.y.ticks.iter().map(|(_, mark)| mark.chars().count());
+        let longest = marks.max().unwrap_or(0) as f64;
+        LEFT.max(longest * DIGIT + AROUND_MARK)
     }
 
     fn draw_axes(
@@ -169,13 +181,13 @@ impl Chart {
         x_at: &dyn Fn(f64) -> f64,
         y_at: &dyn Fn(f64) -> f64,
     ) {
-        let bottom = height - BOTTOM;
+        let (left, bottom) = (self.left(), height - BOTTOM);
         for (value, mark) in &self.y.ticks {
             let y = y_at(*value);
-            line(svg, "grid", (LEFT, y), (width - RIGHT, y));
-            text(svg, "end", (LEFT - 8.0, y + 4.0), mark);
+            line(svg, "grid", (left, y), (width - RIGHT, y));
+            text(svg, "end", (left - 8.0, y + 4.0), mark);
         }
-        let room = ((width - LEFT - RIGHT) / 58.0).max(2.0) as usize;
+        let room = ((width - left - RIGHT) / 58.0).max(2.0) as usize;
         let every = self.x.ticks.len().div_ceil(room).max(1);
         for (value, mark) in self.x.ticks.iter().step_by(every) {
             let x = x_at(*value);
@@ -187,7 +199,7 @@ impl Chart {
             };
             text(svg, anchor, (x, bottom + 17.0), mark);
         }
-        line(svg, "axis", (LEFT, bottom), (width - RIGHT, bottom));
+        line(svg, "axis", (left, bottom), (width - RIGHT, bottom));
         text(svg, "start", (6.0, 12.0), self.y.label);
         text(svg, "end", (width - RIGHT, height - 5.0), self.x.label);
     }

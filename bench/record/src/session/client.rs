@@ -38,7 +38,7 @@ where
     let start = Instant::now();
     let dialled = tokio::time::timeout(
         CONNECT_TIMEOUT,
-        TcpStream::connect((target.host.as_str(), target.port)),
+        TcpStream::connect((target.address.as_str(), target.port)),
     );
     let stream = dialled
         .await

@@ -217,7 +217,8 @@ pub async fn replay(archive: &Archive, settings: Settings) -> Report {
 /// Returns the site with a self-signed certificate for `localhost`.
 pub async fn secured_site() -> SocketAddr {
     let signed = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
-    let key = rustls::pki_types::PrivateKeyDer::try_from(signed.key_pair.serialize_der()).unwrap();
+    let key =
+        rustls::pki_types::PrivateKeyDer::try_from(signed.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

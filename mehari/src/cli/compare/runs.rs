@@ -204,10 +204,13 @@ fn unanswered(plan: &Plan, record: &Record) -> String {
         .requests
         .first()
         .map(|request| request.endpoint.authority());
+    let why = match classes.is_empty() {
+        true => "no request ended in the time of the run; expected a longer -d".into(),
+        false => classes.join(", "),
+    };
     format!(
-        "nothing was answered at {} ({})",
-        authority.unwrap_or_default(),
-        classes.join(", ")
+        "nothing was answered at {} ({why})",
+        authority.unwrap_or_default()
     )
 }
 

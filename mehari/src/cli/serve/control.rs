@@ -243,6 +243,15 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             Ok(text) => Reply::done(text),
             Err(reason) => Reply::failed(reason),
         },
+        other if other.starts_with("revoke ") => {
+            match serde_json::from_str(&other["revoke ".len()..]) {
+                Ok(wish) => match reloader.revoke(wish).await {
+                    Ok(text) => Reply::done(text),
+                    Err(reason) => Reply::failed(reason),
+                },
+                Err(error) => Reply::failed(format!("the order to revoke: {error}")),
+            }
+        }
         other => match parse_drain(other) {
             Some((name, drained)) => match reloader.drain(name, drained) {
                 Ok(text) => Reply::done(text),
@@ -250,7 +259,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             },
             None => Reply::failed(format!(
                 "`{other}` is not a command; expected status, watch, places, errors, history, reload, upgrade, stop, drain, \
-                 resume, explain, inspect, purge or trace"
+                 resume, explain, inspect, purge, revoke or trace"
             )),
         },
     };

@@ -2,13 +2,17 @@
 //! certificates and proofs to the front, and keeps what it says for `mehari status`.
 //!
 //! The process starts before the server gives up root, so it alone can read the store. It ends when
-//! the server closes the socket.
+//! the server closes the socket. Its parent starts it again when it dies; it then sends the stored
+//! certificates once more, and the server tells it which domains the site has by now.
 
 use super::journal::Logs;
-use mehari_acme::message::{self, DomainStatus, Level, Order, Proof, Report};
+use base64::prelude::{Engine, BASE64_STANDARD};
+use mehari_acme::message::{self, DomainStatus, Level, Order, Proof, Report, Wish};
 use mehari_config::{ChallengeKind, ManagedCertificates, Site};
 use mehari_front::{Handle, Hosts};
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
@@ -18,7 +22,7 @@ use std::time::Duration;
 use tokio::io::BufReader;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::UnixStream;
-use tokio::sync::Mutex;
+use tokio::sync::{oneshot, Mutex};
 
 /// How long the process may take to read the store.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,6 +35,8 @@ pub struct Managed {
     /// The settings that hold until the process ends.
     started_with: ManagedCertificates,
     status: RefCell<Vec<DomainStatus>>,
+    /// Who waits for the end of a revocation, by the name that the user has given.
+    awaited: RefCell<HashMap<String, oneshot::Sender<Result<String, String>>>>,
     is_ending: Cell<bool>,
     logs: Rc<Logs>,
 }
@@ -60,6 +66,7 @@ impl Managed {
             from: RefCell::new(Some(BufReader::new(from))),
             started_with: site.managed.clone(),
             status: RefCell::default(),
+            awaited: RefCell::default(),
             is_ending: Cell::new(false),
             logs: logs.clone(),
         });
@@ -81,8 +88,13 @@ impl Managed {
                     let placed = hosts.managed().replace(&domain, &pem);
                     self.note_placed(&domain, placed, "the stored certificate is in use");
                 }
+                Ok(Some(Report::Staple { domain, response })) => {
+                    hosts.managed().staple(&domain, decoded(response));
+                }
                 Ok(Some(report)) => self.note(report),
                 Ok(None) => return Err("the certificate process has ended".into()),
+                // A process that died may have sent a part of a line.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
                 Err(error) => return Err(format!("the certificate process: {error}")),
             }
         }
@@ -95,23 +107,34 @@ impl Managed {
         let Some(mut from) = self.from.take() else {
             return;
         };
-        while let Ok(Some(report)) = message::read(&mut from).await {
+        loop {
+            let report = match message::read(&mut from).await {
+                Ok(Some(report)) => report,
+                // A process that died may have sent a part of a line.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
+                Ok(None) | Err(_) => break,
+            };
             match report {
                 Report::Certificate { domain, pem } => {
                     let placed = front.replace_managed(&domain, &pem);
                     self.note_placed(&domain, placed, "a new certificate is in use from now on");
                 }
+                Report::Staple { domain, response } => {
+                    front.staple_managed(&domain, decoded(response));
+                }
                 Report::Prove(proofs) => self.prove(&front, proofs).await,
+                Report::Loaded => self.begin_again(&front).await,
                 report => self.note(report),
             }
             front.note_expiries(self.expiries());
         }
+        self.awaited.borrow_mut().clear();
         if self.is_ending.get() {
             return;
         }
         self.logs.error.error(
-            "the certificate process has ended: managed certificates are not renewed until a \
-             restart",
+            "nobody starts the certificate process again: managed certificates are not renewed \
+             until a restart",
         );
     }
 
@@ -139,6 +162,29 @@ impl Managed {
         };
         // The end of the process is reported where its reports are read.
         let _ = answered;
+    }
+
+    /// Tells a process that was started again which domains the site has by now.
+    async fn begin_again(&self, front: &Handle) {
+        self.awaited.borrow_mut().clear();
+        let _ = self.order(&manage(&front.site())).await;
+    }
+
+    /// Has the certificate of a domain revoked. Returns a line for the user.
+    pub async fn revoke(&self, wish: Wish) -> Result<String, String> {
+        let (sender, receiver) = oneshot::channel();
+        let domain = wish.domain.clone();
+        if self.awaited.borrow().contains_key(&domain) {
+            return Err(format!("{domain}: another command waits for this already"));
+        }
+        let ordered = self.order(&Order::Revoke(wish)).await;
+        ordered.map_err(|_| "the certificate process has ended: restart the server")?;
+        self.awaited.borrow_mut().insert(domain, sender);
+        receiver.await.unwrap_or_else(|_| {
+            let text = "the certificate process has ended; the next one goes on with a wish that \
+                        is in the store: mehari status shows it";
+            Err(text.into())
+        })
     }
 
     /// Tells the process which domains the site has after a reload.
@@ -175,13 +221,24 @@ impl Managed {
                 Level::Warn => self.logs.error.warn(text),
                 Level::Error => self.logs.error.error(text),
             },
-            Report::Certificate { .. } | Report::Prove(_) | Report::Loaded => {}
+            Report::Revoked { domain, outcome } => {
+                if let Some(waiting) = self.awaited.borrow_mut().remove(&domain) {
+                    // The user may have gone.
+                    let _ = waiting.send(outcome);
+                }
+            }
+            Report::Certificate { .. }
+            | Report::Staple { .. }
+            | Report::Prove(_)
+            | Report::Loaded => {}
         }
     }
 
-    fn note_placed(&self, domain: &str, placed: Result<(), String>, done: &str) {
+    fn note_placed(&self, domain: &str, placed: Result<bool, String>, done: &str) {
         match placed {
-            Ok(()) => {
+            // A process that was started again sends the stored certificates once more.
+            Ok(false) => {}
+            Ok(true) => {
                 let line = format!("managed certificate of {domain}: {done}");
                 self.logs.error.notice(line);
             }
@@ -228,6 +285,11 @@ fn spawn() -> std::io::Result<(Child, UnixStream)> {
         .spawn()?;
     ours.set_nonblocking(true)?;
     Ok((process, UnixStream::from_std(ours)?))
+}
+
+/// Returns the bytes of an OCSP response.
+fn decoded(response: Option<String>) -> Option<Vec<u8>> {
+    response.and_then(|text| BASE64_STANDARD.decode(text).ok())
 }
 
 fn manage(site: &Site) -> Order {

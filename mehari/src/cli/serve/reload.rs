@@ -12,6 +12,7 @@ use super::service_manager::Notify;
 use super::{sources, watching, Options};
 use crate::cli::control::Reply;
 use crate::cli::explain::Report;
+use mehari_acme::message::{DomainStatus, Wish};
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats, TraceFilter, Tracing, WatchReport};
 use mehari_pool::{Inspected, Plan, Pool, PoolStatus};
@@ -103,9 +104,17 @@ impl Reloader {
     }
 
     /// Returns the state of the managed domains.
-    pub fn managed(&self) -> Vec<mehari_acme::message::DomainStatus> {
+    pub fn managed(&self) -> Vec<DomainStatus> {
         let managed = self.managed.get();
         managed.map(|managed| managed.status()).unwrap_or_default()
+    }
+
+    /// Has the certificate of a managed domain revoked.
+    pub async fn revoke(&self, wish: Wish) -> Result<String, String> {
+        match self.managed.get() {
+            Some(managed) => managed.revoke(wish).await,
+            None => Err("this server has no managed certificates".into()),
+        }
     }
 
     /// Starts a reload and returns at once. If a reload is already waiting to start, no further

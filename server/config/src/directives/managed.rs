@@ -6,18 +6,19 @@ use crate::{ChallengeKind, DomainSettings, KeyKind, ManagedDomain};
 use std::time::Duration;
 
 /// The directives that may stand in `<MDomainSet>`.
-pub(crate) const IN_SET: [&str; 6] = [
+pub(crate) const IN_SET: [&str; 8] = [
     "MDMembers",
     "MDCAChallenges",
     "MDPrivateKeys",
     "MDRenewWindow",
     "MDRenewMode",
     "MDRequireHttps",
+    "MDStapling",
+    "MDStaplingRenewWindow",
 ];
 
 const STATUS: &str = "`mehari status` and the metrics show the certificates";
 const PORTS: &str = "the addresses of `Listen` say which challenges can be answered";
-const OCSP: &str = "the public authorities have ended OCSP";
 
 pub const GROUP: Group = Group {
     title: "Managed certificates",
@@ -167,6 +168,32 @@ pub const GROUP: Group = Group {
         )
         .unit("s")
         .default("60"),
+        Directive::server(
+            "MDStapling",
+            Shape::Flag,
+            "Asks the OCSP responder that a certificate names, and sends the response with the \
+             certificate. A certificate that the responder calls revoked is replaced. Not every \
+             authority has a responder: Let's Encrypt has none.",
+            |target, arguments| {
+                let is_on = arguments.flag()?;
+                settings(target).stapling = Some(is_on);
+                Ok(())
+            },
+        )
+        .default("off"),
+        Directive::server(
+            "MDStaplingRenewWindow",
+            words("PERCENT%|TIME", 1, 1),
+            "How long before its end an OCSP response is fetched anew: a part of its lifetime, or \
+             a time (12h).",
+            |target, arguments| {
+                let window = window(arguments)?;
+                settings(target).staple_window = Some(window);
+                Ok(())
+            },
+        )
+        .default("33%")
+        .example("50%", "0d"),
         Directive::ignored("MDBaseServer", "the main server's names count too"),
         Directive::ignored("MDServerStatus", STATUS),
         Directive::ignored("MDCertificateStatus", STATUS),
@@ -174,10 +201,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("MDWarnWindow", "a failed renewal is logged each time"),
         Directive::ignored("MDCertificateProtocol", "the protocol is ACME (RFC 8555)"),
         Directive::ignored("MDPortMap", PORTS),
-        Directive::ignored("MDStapling", OCSP),
-        Directive::ignored("MDStapleOthers", OCSP),
-        Directive::ignored("MDStaplingKeepResponse", OCSP),
-        Directive::ignored("MDStaplingRenewWindow", OCSP),
+        Directive::ignored("MDStapleOthers", "SSLStaplingFile gives other certificates' response"),
+        Directive::ignored("MDStaplingKeepResponse", "a response is kept until it ends"),
         Directive::ignored("MDStoreLocks", "the store is locked for each request"),
         Directive::ignored("MDActivationDelay", "a new certificate is used at once"),
         Directive::ignored("MDRetryFailover", "there is one authority"),
@@ -322,6 +347,11 @@ fn private_keys(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 fn renew_window(target: &mut Target, arguments: &Arguments) -> Applied {
+    settings(target).window = Some(window(arguments)?);
+    Ok(())
+}
+
+fn window(arguments: &Arguments) -> Result<RenewWindow, Fault> {
     let text = arguments.filled(0)?;
     let days = |text: &str| {
         let days: u32 = text.parse().ok()?;
@@ -337,12 +367,8 @@ fn renew_window(target: &mut Target, arguments: &Arguments) -> Applied {
         _ => crate::arguments::duration(text).map(RenewWindow::Time),
     };
     let is_empty = window == Some(RenewWindow::Time(Duration::ZERO));
-    match window.filter(|_| !is_empty) {
-        Some(window) => settings(target).window = Some(window),
-        None => {
-            let message = format!("expected 1% to 90%, or a time such as 30d, not `{text}`");
-            return Err(arguments.fault(0, message));
-        }
-    }
-    Ok(())
+    window.filter(|_| !is_empty).ok_or_else(|| {
+        let message = format!("expected 1% to 90%, or a time such as 30d, not `{text}`");
+        arguments.fault(0, message)
+    })
 }

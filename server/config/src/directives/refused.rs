@@ -304,7 +304,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_md.c",
-        why: "the public authorities have ended OCSP, which such a certificate needs",
+        why: "clients refuse such a certificate whenever its OCSP responder is down: MDStapling alone does not risk that",
         directives: &["MDMustStaple"],
     },
     Refused {

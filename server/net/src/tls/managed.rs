@@ -59,16 +59,28 @@ impl Managed {
         Ok(slot)
     }
 
-    /// Replaces the certificate of a domain by key and chain in PEM.
+    /// Replaces the certificate of a domain by key and chain in PEM. Returns whether the
+    /// certificate differs from the one before.
     ///
     /// # Errors
     ///
     /// The text is no PEM, or the key belongs to another certificate. The old certificate stays.
-    pub fn replace(&self, domain: &str, pem: &str) -> Result<(), String> {
+    pub fn replace(&self, domain: &str, pem: &str) -> Result<bool, String> {
         let key = Arc::new(certified(pem)?);
         let slot = self.slot(domain).map_err(|trouble| trouble.to_string())?;
-        *slot.0.write().unwrap_or_else(PoisonError::into_inner) = key;
-        Ok(())
+        let mut place = slot.0.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *place, key);
+        Ok(before.cert != place.cert)
+    }
+
+    /// Sends an OCSP response in DER with the certificate of a domain from now on, or none.
+    pub fn staple(&self, domain: &str, response: Option<Vec<u8>>) {
+        if let Some(slot) = self.slots.borrow().get(domain) {
+            let mut key = slot.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut stapled = CertifiedKey::clone(&key);
+            stapled.ocsp = response;
+            *key = Arc::new(stapled);
+        }
     }
 
     /// Answers the challenge tls-alpn-01 for these names, each with key and certificate in PEM, and

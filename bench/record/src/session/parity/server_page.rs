@@ -6,7 +6,12 @@ use crate::session::replay::answer::Answer;
 /// The longest page of a status. An application's own error page is usually longer.
 const LONGEST: usize = 8 << 10;
 /// Fields that differ because the pages differ.
-pub const FIELDS: [&str; 3] = ["content-type", "content-language", "vary"];
+pub const FIELDS: [&str; 4] = [
+    "content-type",
+    "content-language",
+    "vary",
+    "x-content-type-options",
+];
 
 /// Whether both answers are such pages of the same status.
 pub fn are_both(old: &Answer, new: &Answer) -> bool {
