@@ -35,6 +35,7 @@ mod remote;
 mod rewriting;
 mod server;
 mod spelling;
+mod substitute;
 mod tls;
 mod traffic;
 mod virtual_roots;
@@ -58,6 +59,7 @@ pub const DIRECTIVES: &[Group] = &[
     headers::GROUP,
     filter::GROUP,
     includes::GROUP,
+    substitute::GROUP,
     cache::GROUP,
     handlers::GROUP,
     lua::GROUP,

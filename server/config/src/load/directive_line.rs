@@ -1,5 +1,6 @@
 //! Reads a line with a directive of the table: checks its place, applies it, and notes its result.
 
+use super::part::InnerSection;
 use super::{htaccess, unknown, OpenKind, Reader};
 use crate::arguments::Arguments;
 use crate::directive::{Directive, DirectivePlace, Target};
@@ -121,6 +122,7 @@ impl Reader<'_> {
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
         self.environment.host = self.host_number();
+        let is_conditional = self.is_in_condition();
         let mut scope = None;
         let innermost = self
             .open
@@ -143,11 +145,17 @@ impl Reader<'_> {
             team: &mut draft.team,
             changes: innermost.unwrap_or(&mut draft.base),
             in_section,
+            is_conditional,
             scope,
             in_host,
             environment: &mut self.environment,
         };
         (row.apply)(&mut target, arguments)
+    }
+
+    fn is_in_condition(&self) -> bool {
+        let is_if = |kind: &OpenKind| matches!(kind, OpenKind::Inner(InnerSection::If(_), _));
+        self.open.iter().any(|open| is_if(&open.kind))
     }
 
     pub(super) fn note(&mut self, row: &'static Directive, at: At) {

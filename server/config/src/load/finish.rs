@@ -14,6 +14,7 @@ impl Draft {
         if let Some(main) = main {
             host.inherit(main);
         }
+        host.rules.note_places(&base, &host.sections);
         host.base_handlers.apply(&mut host.base, &base, "");
         host.base.change_rules(&base, None, false);
         host.base.encode_for_worker();
