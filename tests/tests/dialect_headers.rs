@@ -100,3 +100,145 @@ fn header_rules_change_the_responses_that_they_change_in_apache() {
     }
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }
+
+const TABLES: &str = "package Tables;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse APR::Table ();\n\
+    sub fill { my $r = shift; $r->headers_out->add('X-O', 'out'); $r->err_headers_out->add('X-E', 'err'); \
+    $r->headers_out->add('Set-Cookie', 'o=1'); $r->err_headers_out->add('Set-Cookie', 'e=1'); $r }\n\
+    sub both { my $r = fill(shift); $r->content_type('text/plain'); $r->print('body'); 0 }\n\
+    sub same { my $r = shift; $r->content_type('text/plain'); $r->headers_out->set('X-S', 'out'); \
+    $r->err_headers_out->set('X-S', 'err'); $r->print('body'); 0 }\n\
+    sub lost { fill(shift); 404 }\n\
+    sub status { my $r = fill(shift); $r->status(404); $r->content_type('text/plain'); $r->print('mine'); 0 }\n\
+    sub leads { my $r = fill(shift); $r->headers_out->set(Location => 'http://x.test/'); 302 }\n1;\n";
+
+/// Places, each with its header rules.
+const RULES: [(&str, &str); 11] = [
+    ("set", "Header set X-O new\nHeader set X-E new\nHeader set X-S new\nHeader set X-P new"),
+    ("set-always", "Header always set X-O new\nHeader always set X-E new\nHeader always set X-S new\nHeader always set X-P new"),
+    ("unset", "Header unset X-O\nHeader unset X-E\nHeader unset X-S\nHeader unset X-P\nHeader unset Set-Cookie"),
+    ("unset-always", "Header always unset X-O\nHeader always unset X-E\nHeader always unset X-S\nHeader always unset X-P\nHeader always unset Set-Cookie"),
+    ("edit", "Header edit X-O t T\nHeader edit X-E r R\nHeader edit Set-Cookie $ ;secure\nHeader edit Content-Type plain html"),
+    ("edit-always", "Header always edit X-O t T\nHeader always edit X-E r R\nHeader always edit Set-Cookie $ ;secure\nHeader always edit Content-Type plain html"),
+    ("append", "Header append X-O a\nHeader append X-E a\nHeader merge X-S a\nHeader always append X-O b\nHeader always append X-E b"),
+    ("if-empty", "Header setifempty X-O n\nHeader setifempty X-E n\nHeader always setifempty X-O m\nHeader always setifempty X-N m"),
+    ("type", "Header always set Content-Type text/x-a\nHeader always unset ETag\nHeader unset Last-Modified"),
+    ("value", "Header set X-See \"expr=%{resp:X-O}|%{resp:X-E}\"\nHeader always set X-Seen \"expr=%{resp:X-O}|%{resp:X-E}\""),
+    ("cookie", "RewriteEngine On\nRewriteRule . - [CO=rule:1:.x.test]\nHeader edit Set-Cookie $ ;out\nHeader always edit Set-Cookie $ ;err"),
+];
+
+const HANDLERS_OF_TABLES: [&str; 5] = ["both", "same", "lost", "status", "leads"];
+
+fn tables(back: &str) -> mehari_harness::Builder {
+    let script = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\nX-P: printed\\nX-E: p\\nX-O: p\\nSet-Cookie: p=1\\nETag: \"a\"\\n\\nbody};\n";
+    let registry = "my $r = shift; $r->headers_out->set('X-O', 'out'); $r->err_headers_out->set('X-E', 'err');\n\
+        print \"Content-Type: text/plain\\nX-P: printed\\nSet-Cookie: p=1\\n\\nbody\";\n";
+    let mut lines = String::from(
+        "PerlSwitches -I@ROOT@/lib\nPerlModule Tables\nPerlModule ModPerl::Registry\n\
+         <Directory @ROOT@>\nRequire all granted\nOptions +ExecCGI\nAddHandler cgi-script .cgi\n</Directory>\n",
+    );
+    let mut builder = mehari_harness::Server::builder().file("lib/Tables.pm", TABLES);
+    for (name, rules) in RULES {
+        builder = builder
+            .file(&format!("htdocs/{name}/page.txt"), "page")
+            .file(&format!("htdocs/{name}/cgi.cgi"), script)
+            .file(&format!("htdocs/{name}/registry.pl"), registry);
+        let mode = || std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        for file in ["cgi.cgi", "registry.pl"] {
+            let path = builder.folder_of(&format!("htdocs/{name}/{file}"));
+            std::fs::set_permissions(path, mode()).expect("own file");
+        }
+        lines += &format!(
+            "<LocationMatch ^/{name}/>\n{rules}\n</LocationMatch>\n\
+             <Location /{name}/registry.pl>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\n</Location>\n\
+             ProxyPass /{name}/back http://{back}/plain\n"
+        );
+        for handler in HANDLERS_OF_TABLES {
+            lines += &format!(
+                "<Location /{name}/{handler}>\nSetHandler modperl\nPerlResponseHandler Tables::{handler}\n</Location>\n"
+            );
+        }
+    }
+    builder.conf(&lines)
+}
+
+/// Returns the status and the fields that the rules concern, in sorted order.
+fn fields(answer: &mehari_harness::Answer) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for name in [
+        "X-O",
+        "X-E",
+        "X-S",
+        "X-P",
+        "X-N",
+        "X-See",
+        "X-Seen",
+        "Set-Cookie",
+        "ETag",
+    ] {
+        // The tags of files differ.
+        if name != "ETag" || answer.all("etag") == ["\"a\""] {
+            lines.extend(
+                answer
+                    .all(name)
+                    .iter()
+                    .map(|value| format!("{name}={value}")),
+            );
+        }
+    }
+    let kind = answer.field("content-type").unwrap_or_default();
+    if !kind.starts_with("text/html; charset") {
+        lines.push(kind);
+    }
+    lines.sort();
+    format!("{} {}", answer.status, lines.join(" "))
+}
+
+#[test]
+fn header_rules_change_the_table_that_they_change_in_apache() {
+    let script = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\nX-P: printed\\nX-E: p\\nX-O: p\\nSet-Cookie: p=1\\n\\nbody};\n";
+    let back = Server::builder()
+        .file("htdocs/plain.cgi", script)
+        .conf("ScriptAlias /plain @ROOT@/htdocs/plain.cgi\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(back.folder_of("htdocs/plain.cgi"), mode).expect("own file");
+    let back = back.start();
+    let address = back.address.to_string();
+    let pair = Pair::start(|| tables(&address));
+    let mut differences = Vec::new();
+    for (name, _) in RULES {
+        let pages = ["page.txt", "cgi.cgi", "registry.pl", "back", "none"];
+        for page in pages.into_iter().chain(HANDLERS_OF_TABLES) {
+            let request = Request::get(&format!("/{name}/{page}"));
+            let seen: Vec<String> = pair
+                .servers()
+                .map(|server| fields(&server.send(&request)))
+                .collect();
+            if seen.iter().any(|one| *one != seen[0]) {
+                differences.push(format!(
+                    "{}\n  ours   {}\n  theirs {}",
+                    request.target, seen[0], seen[1]
+                ));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+/// Plack's handler for Apache puts the fields of an answer into a table by its status.
+#[test]
+fn fields_of_psgi_survive_an_error_unless_the_status_is_2xx() {
+    let app = "sub { my $status = substr $_[0]{PATH_INFO}, 1; [$status, ['Content-Type', 'text/plain', 'X-A', 'app'], ['body']] }\n";
+    let server = Server::builder()
+        .file("app.psgi", app)
+        .conf(
+            "<Location />\nSetHandler psgi\nPsgiApp @ROOT@/app.psgi\nHeader unset X-A\n\
+             Header always append X-A always\n</Location>\n",
+        )
+        .start();
+    let answer = server.get("/200");
+    assert_eq!(answer.all("x-a"), ["always"]);
+    for status in ["404", "302", "500"] {
+        let answer = server.get(&format!("/{status}"));
+        assert_eq!(answer.all("x-a"), ["app, always"], "{status}");
+    }
+}

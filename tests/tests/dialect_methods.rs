@@ -1,4 +1,5 @@
-//! Tests the programs of whole methods (Script). Each response is compared with Apache's.
+//! Tests the programs of whole methods (Script), and the methods that a place admits
+//! (AllowMethods). Each response is compared with Apache's.
 
 use mehari_harness::{Pair, Request, Server};
 
@@ -136,4 +137,49 @@ fn places_behind_perl_refuse_a_program_elsewhere() {
         .start();
     assert_eq!(send_form(&server, "/guarded/name.txt"), 403);
     assert_eq!(send_form(&server, "/open.txt"), 200);
+}
+
+#[test]
+fn place_admits_the_methods_that_it_admits_in_apache() {
+    let conf = "LoadModule allowmethods_module /usr/lib/apache2/modules/mod_allowmethods.so\n\
+        <Directory @ROOT@>\nRequire all granted\nOptions +ExecCGI\nAddHandler cgi-script .cgi\nAllowMethods GET\n</Directory>\n\
+        <Location /folder>\nAllowMethods POST PUT\n</Location>\n\
+        <Location /own.cgi>\nAllowMethods reset\n</Location>\n\
+        <Location /closed>\nAllowMethods POST\nRequire all denied\n</Location>\n\
+        DirectoryIndex index.html\nErrorDocument 405 /page.html\n";
+    let site = || {
+        let builder = Server::builder()
+            .conf(conf)
+            .file("htdocs/own.cgi", &teller())
+            .file("htdocs/page.html", "page")
+            .file("htdocs/folder/index.html", "index");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        let path = builder.folder_of("htdocs/own.cgi");
+        std::fs::set_permissions(path, mode).expect("own file");
+        builder
+    };
+    let pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "FOO"] {
+        for target in [
+            "/page.html",
+            "/folder/index.html",
+            "/own.cgi",
+            "/closed/x",
+            "/missing",
+        ] {
+            let request = Request::new(method, target);
+            let seen = pair.servers().map(|server| server.send(&request).status);
+            let seen: Vec<u16> = seen.collect();
+            if seen.iter().any(|one| *one != seen[0]) {
+                differences.push(format!("{method} {target}: {seen:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    let answer = pair
+        .ours()
+        .send(&Request::new("DELETE", "/folder/index.html"));
+    assert_eq!(answer.status, 405);
+    assert_eq!(answer.field("allow").as_deref(), Some("POST, PUT"));
 }

@@ -124,7 +124,8 @@ enum {
   MEHARI_LOGIN_UNASKED, /* no AuthType requires a user */
   MEHARI_LOGIN_KNOWN, /* the password is correct */
   MEHARI_LOGIN_REFUSED, /* the password is missing or wrong */
-  MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE
+  MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE,
+  MEHARI_LOGIN_NAMED /* as UNASKED, and the TLS connection names a user behind the access phase */
 };
 
 /* The mark of a file's state. While the mark is the same, the file is unchanged. Never 0. */

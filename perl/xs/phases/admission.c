@@ -65,6 +65,7 @@ static int log_in(pTHX_ mehari_rec *rec)
   bool is_digest;
   switch (frame->login) {
   case MEHARI_LOGIN_UNASKED:
+  case MEHARI_LOGIN_NAMED:
     return OK;
   case MEHARI_LOGIN_KNOWN:
     user = mehari_job_text(rules, frame->text[MEHARI_TEXT_USER]);
@@ -160,6 +161,16 @@ static int let_in(pTHX_ mehari_rec *rec)
   return (status == OK) == any ? status : hold_requirement(aTHX_ rec);
 }
 
+/* Sets the user whom `SSLUserName` takes from the TLS connection. As in Apache, this user replaces
+ * another after the handlers of the fixup phase. */
+static void name_user(pTHX_ mehari_rec *rec)
+{
+  const mehari_request *frame = rec->job.frame;
+  mehari_text user = mehari_job_text(&rec->job, frame->text[MEHARI_TEXT_USER]);
+  if (frame->login == MEHARI_LOGIN_NAMED && user.length)
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, newSVpvn_flags(user.at, user.length, SVs_TEMP));
+}
+
 /* Runs the phases. Returns DECLINED to continue with the response, DONE if the response is
  * complete, otherwise a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
@@ -179,6 +190,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
       return status;
     rec->is_admitted |= phase == MEHARI_PHASE_ACCESS;
   }
+  name_user(aTHX_ rec);
   return DECLINED;
 }
 

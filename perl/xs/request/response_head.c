@@ -42,10 +42,21 @@ static void add_own_lines(pTHX_ mehari_rec *rec)
   }
 }
 
+/* Adds both tables. All lines behind err_headers_out are those of headers_out. */
 static void add_tables(mehari_rec *rec)
 {
-  add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
-  add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
+  const mehari_table *out = rec->tables[MEHARI_TABLE_HEADERS_OUT].table;
+  const mehari_table *err = rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
+  bool has_err = err && err->count;
+  if (!has_err && !(out && out->count))
+    return;
+  mehari_head_mark(&mehari_response, MEHARI_HEAD_OUT);
+  add_pairs(out, NULL);
+  if (!has_err)
+    return;
+  mehari_head_mark(&mehari_response, MEHARI_HEAD_ERR);
+  add_pairs(err, NULL);
+  mehari_head_mark(&mehari_response, MEHARI_HEAD_OUT);
 }
 
 /* Adds the words of `$r->status_line`. */

@@ -69,6 +69,13 @@ void mehari_head_add_reason(mehari_head *head, const char *text, STRLEN length)
   append(head, "\r\n", 2);
 }
 
+void mehari_head_mark(mehari_head *head, char table)
+{
+  append(head, ":", 1);
+  append(head, &table, 1);
+  append(head, "\r\n", 2);
+}
+
 /* Returns the length of the header block. The block ends at an empty line, with LF or CRLF as line
  * ends. If the text starts with an empty line, the block is only this line. */
 STRLEN mehari_head_measure(const char *text, STRLEN length)

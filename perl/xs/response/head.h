@@ -17,6 +17,12 @@ bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, co
 /* Adds the words of a status (`404 Nothing here`) as a line that begins with a colon. A text that
  * is not a status with words adds no line. */
 void mehari_head_add_reason(mehari_head *head, const char *text, STRLEN length);
+/* Says to which of Apache's tables the following lines belong: MEHARI_HEAD_OUT or MEHARI_HEAD_ERR,
+ * as a line that begins with a colon. The table of lines before such a line depends on what has
+ * made them: a script prints into err_headers_out, a handler's fields are those of headers_out. */
+#define MEHARI_HEAD_OUT 'o'
+#define MEHARI_HEAD_ERR 'e'
+void mehari_head_mark(mehari_head *head, char table);
 /* Returns the length of the header block at the start of `text`, with its empty line. 0: the block
  * is incomplete. */
 STRLEN mehari_head_measure(const char *text, STRLEN length);

@@ -99,9 +99,19 @@ pub enum Change {
     /// `Satisfy Any` (true) or `All`.
     SatisfyAny(bool),
     Auth(AuthWord),
+    /// `AllowMethods`: a method in upper case, HEAD as GET. `None`: all methods.
+    AllowMethod(Option<String>),
     NameLookups(crate::NameLookups),
     Variables(Arc<VariableRule>),
     Redirect(Arc<RedirectRule>),
+    /// `Redirect URL` in a section.
+    PlaceRedirect(Arc<crate::PlaceRedirect>),
+    /// `RedirectRelative`.
+    RelativeRedirects(bool),
+    /// `Alias FILE` in a section.
+    PlaceAlias(Arc<crate::PlaceAlias>),
+    /// `AliasPreservePath`.
+    AliasKeepsPath(bool),
     Header(Arc<HeaderRule>),
     RequestHeader(Arc<HeaderRule>),
     ExpiresActive(bool),
@@ -110,6 +120,8 @@ pub enum Change {
     /// A directive about compression, such as `AddOutputFilterByType`.
     Compression(crate::CompressionChange),
     Includes(crate::IncludesChange),
+    /// A directive about the filter SUBSTITUTE.
+    Substitution(crate::SubstitutionChange),
     /// A directive about the response cache, such as `CacheEnable`.
     Cache(crate::CacheChange),
     RewriteEngine(bool),

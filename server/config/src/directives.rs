@@ -36,6 +36,7 @@ mod remote;
 mod rewriting;
 mod server;
 mod spelling;
+mod substitute;
 mod tls;
 mod traffic;
 mod virtual_roots;
@@ -59,6 +60,7 @@ pub const DIRECTIVES: &[Group] = &[
     headers::GROUP,
     filter::GROUP,
     includes::GROUP,
+    substitute::GROUP,
     cache::GROUP,
     handlers::GROUP,
     lua::GROUP,

@@ -139,12 +139,26 @@ impl Expression {
         }
     }
 
+    /// Evaluates the expression, and notes the fields of the request that the evaluation reads. It
+    /// stops as soon as the outcome is known.
     pub fn holds(&self, variables: &dyn VariableSource) -> bool {
-        let mut matched = Matched {
+        let mut noted = Noted(Matched {
             variables,
             groups: None,
-        };
-        holds(&self.root, &mut matched)
+        });
+        holds(&self.root, &mut noted)
+    }
+}
+
+/// A source that notes the fields of the request that are read.
+struct Noted<'f>(Matched<'f>);
+
+impl VariableSource for Noted<'_> {
+    fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
+        if let Some(field) = piece.varying_field() {
+            self.0.variables.note_varying(field);
+        }
+        self.0.put(piece, into);
     }
 }
 
@@ -160,7 +174,7 @@ impl serde::Serialize for Expression {
     }
 }
 
-fn holds(node: &Node, variables: &mut Matched) -> bool {
+fn holds(node: &Node, variables: &mut Noted) -> bool {
     match node {
         Node::Constant(value) => *value,
         Node::Not(inner) => !holds(inner, variables),
@@ -189,13 +203,15 @@ fn holds(node: &Node, variables: &mut Matched) -> bool {
             let groups = pattern.groups(&bytes);
             let matches = groups.is_some();
             if let (Some(groups), false) = (groups, *negated) {
-                variables.groups = Some((bytes.into(), groups));
+                variables.0.groups = Some((bytes.into(), groups));
             }
             matches != *negated
         }
         Node::Among(text, members) => {
             let text = text.of(variables);
-            members.iter().any(|member| member.of(variables) == text)
+            // Like Apache, begins with the last member. The order decides which fields are read.
+            let mut members = members.iter().rev();
+            members.any(|member| member.of(variables) == text)
         }
         Node::Test(test, text) => test.passes(&text.of(variables), variables),
         Node::Within(text, network) => {

@@ -9,6 +9,7 @@ impl Settings {
     /// Tells whether access with these settings depends on the request.
     pub fn is_guarded(&self) -> bool {
         self.rules.denied().is_none()
+            || self.rules.methods.is_some()
             || !self.rules.tls_requirements.is_empty()
             || self.is_guarded_by_perl()
     }
@@ -38,6 +39,7 @@ impl Settings {
         rules.require == others.require
             && rules.allow_deny == others.allow_deny
             && rules.satisfy_any == others.satisfy_any
+            && rules.methods == others.methods
             && rules.tls_requirements == others.tls_requirements
             && rules.authentication == others.authentication
             && PHASES

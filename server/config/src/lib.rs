@@ -63,6 +63,7 @@ mod section;
 mod settings;
 mod site;
 mod spelling;
+mod substitute;
 mod text;
 mod tls;
 mod traffic;
@@ -116,10 +117,10 @@ pub use rewrite::{
     BackEndStart, Check, Escape, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule,
 };
 pub use rules::{
-    Base, Condition, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule, HeaderValue,
-    RedirectRule, Rest, VariableRule, When,
+    is_url, Base, Condition, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
+    HeaderValue, PlaceAlias, PlaceRedirect, RedirectRule, Rest, VariableRule, When,
 };
-pub use scope::{Scope, Section};
+pub use scope::{NamedGroups, Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use settings::{
     etag_part, option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links,
@@ -128,6 +129,7 @@ pub use settings::{
 };
 pub use site::*;
 pub use spelling::Spelling;
+pub use substitute::{Find, Substitution, SubstitutionChange, Substitutions};
 pub use team::{
     AssignedPool, Cgroup, DeferredLimits, IdleLimit, PerlPool, QueueTarget, Team, TeamMark,
     WorkerLimits, WorkerPolicy,

@@ -118,6 +118,37 @@ impl Pattern {
     pub fn groups(&self, bytes: &[u8]) -> Option<Groups> {
         self.groups_at(bytes, 0)
     }
+
+    /// Returns the names of the groups `(?<name>...)`.
+    pub(crate) fn group_names(&self) -> Vec<&str> {
+        match &self.engine {
+            Engine::Linear(regex) => regex.capture_names().flatten().collect(),
+            Engine::Backtracking(regex) => regex.capture_names().flatten().collect(),
+        }
+    }
+
+    /// Returns the names and the bytes of the named groups of the first match.
+    pub(crate) fn named_groups(&self, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+        let names = self.group_names().into_iter();
+        match &self.engine {
+            Engine::Linear(regex) => regex.captures(bytes).map_or_else(Vec::new, |captures| {
+                let found = |name: &str| Some(captures.name(name)?.as_bytes().to_vec());
+                names
+                    .filter_map(|name| Some((name.to_string(), found(name)?)))
+                    .collect()
+            }),
+            Engine::Backtracking(regex) => {
+                let text = std::str::from_utf8(bytes).ok();
+                let captures = text.and_then(|text| regex.captures(text).ok()?);
+                captures.map_or_else(Vec::new, |captures| {
+                    let found = |name: &str| Some(captures.name(name)?.as_str().into());
+                    names
+                        .filter_map(|name| Some((name.to_string(), found(name)?)))
+                        .collect()
+                })
+            }
+        }
+    }
 }
 
 fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {

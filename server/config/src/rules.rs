@@ -1,8 +1,10 @@
 //! Rules that depend on the request: variables, redirects, header rules, expiry.
 
 mod expires;
+mod place;
 
 pub use expires::{Base, Expires, Expiry};
+pub use place::{is_url, PlaceAlias, PlaceRedirect};
 
 use crate::{Expression, Groups, Pattern, Text};
 
@@ -35,8 +37,6 @@ pub struct RedirectRule {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
-    /// All paths of the section.
-    Everything,
     /// A URL path and everything below it.
     Below(String),
     Match(Pattern),
@@ -52,7 +52,6 @@ pub enum Rest<'p> {
 impl RedirectRule {
     pub fn matches<'p>(&self, path: &'p [u8]) -> Option<Rest<'p>> {
         match &self.from {
-            From::Everything => Some(Rest::Behind(&[])),
             From::Match(pattern) => pattern.groups(path).map(Box::new).map(Rest::Groups),
             From::Below(prefix) => {
                 let rest = path.strip_prefix(prefix.as_bytes())?;

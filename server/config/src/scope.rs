@@ -1,5 +1,9 @@
 //! A section of the configuration, and the requests that the section matches.
 
+mod named_groups;
+
+pub use named_groups::NamedGroups;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +62,22 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// Returns the pattern's named groups, if the scope has any.
+    pub(crate) fn groups(&self) -> Option<NamedGroups> {
+        let (Scope::LocationMatch(pattern)
+        | Scope::DirectoryMatch(pattern)
+        | Scope::FilesMatch(pattern)) = self
+        else {
+            return None;
+        };
+        let has_groups = !pattern.group_names().is_empty();
+        has_groups.then(|| NamedGroups {
+            scope: self.clone(),
+        })
+    }
+}
+
 impl Section {
     pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
         let is_around = |folder: &Scope| folder.matches(url_path, file);
@@ -91,6 +111,22 @@ fn depth(path: &Path) -> usize {
 }
 
 impl Scope {
+    /// Returns the pattern of the scope and the text that it matches. `None`: the scope has no
+    /// pattern, or the file is not known yet.
+    pub(crate) fn pattern_and_text<'t>(
+        &self,
+        url_path: &'t str,
+        file: Option<&'t Path>,
+    ) -> Option<(&crate::Pattern, &'t [u8])> {
+        let bytes = file.map(|file| file.as_os_str().as_bytes());
+        Some(match self {
+            Scope::LocationMatch(pattern) => (pattern, url_path.as_bytes()),
+            Scope::DirectoryMatch(pattern) => (pattern, folder(bytes?)),
+            Scope::FilesMatch(pattern) => (pattern, last_segment(bytes?)),
+            Scope::Location(_) | Scope::Directory(_) | Scope::Files(_) => return None,
+        })
+    }
+
     fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
         let bytes = file.map(|file| file.as_os_str().as_bytes());
         match self {

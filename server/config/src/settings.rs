@@ -189,6 +189,7 @@ pub struct RequestLimits {
 pub struct OutputSettings {
     pub compression: crate::Compression,
     pub includes: crate::Includes,
+    pub substitutions: crate::Substitutions,
 }
 
 /// The TLS requirements of a location, and the field by which it tells clients to use TLS.

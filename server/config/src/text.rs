@@ -6,6 +6,7 @@
 mod parse;
 
 use mehari_text::percent;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use parse::variable;
@@ -15,6 +16,9 @@ use parse::{Dialect, Parser};
 pub trait VariableSource {
     /// Appends the value of the piece, which may be empty.
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
+
+    /// Notes that the outcome of a condition depends on this field of the request.
+    fn note_varying(&self, _field: Cow<'_, str>) {}
 }
 
 /// A source in which every variable is empty, for texts without a request.
@@ -38,6 +42,8 @@ pub enum Piece {
     Variable(String),
     /// `%{HTTP:Accept}`, `%{req:Accept}`: a field of the request.
     Field(String),
+    /// `%{req_novary:Accept}`: the same, but a condition does not add the field to Vary.
+    UnvariedField(String),
     /// `%{resp:Content-Type}`: a field of the response.
     Response(String),
     /// `%{ENV:NAME}`, `%{reqenv:NAME}`.
@@ -180,6 +186,30 @@ impl Piece {
             other => variables.put(other, into),
         }
     }
+
+    /// Returns the field of the request on which the piece depends and that Vary must name. Host
+    /// is left out.
+    pub fn varying_field(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Piece::Field(name) if !name.eq_ignore_ascii_case("host") => {
+                Some(Cow::Borrowed(name.as_str()))
+            }
+            Piece::Variable(name) if name != "HTTP_HOST" => {
+                let words = name.strip_prefix("HTTP_")?.split('_').map(capitalized);
+                Some(words.collect::<Vec<_>>().join("-").into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns a word in the usual case of fields' names.
+fn capitalized(word: &str) -> String {
+    let mut word = word.to_ascii_lowercase();
+    if let Some(first) = word.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    word
 }
 
 impl serde::Serialize for Text {

@@ -3,6 +3,7 @@
 //! `pipeline::start` starts a handler. The handler returns an [`Answer`] at once, or a [`Backend`]
 //! whose head and body the pipeline polls.
 
+mod answered;
 mod captured;
 pub mod fastcgi;
 pub mod file;
@@ -17,8 +18,9 @@ pub mod ssi;
 pub mod through;
 mod upgrade;
 
+pub use answered::Answered;
 pub use captured::Captured;
-pub use filtered::Filtered;
+pub use filtered::{fault, Filtered};
 pub(crate) use mehari_cgi as cgi;
 
 use crate::content::spool::Spooled;
@@ -74,6 +76,10 @@ pub enum Fault {
     BackEnd(#[from] mehari_upstream::Fault),
     #[error("the response could not be compressed")]
     Filter,
+    #[error("a line of the response is longer than SubstituteMaxLineLength, or Substitute has found an empty text")]
+    LongLine,
+    #[error("the file could not be read")]
+    File,
 }
 
 impl Fault {
@@ -82,7 +88,7 @@ impl Fault {
         match self {
             Fault::Program(fault) => fault.status(),
             Fault::BackEnd(fault) => fault.status(),
-            Fault::Filter => 500,
+            Fault::Filter | Fault::LongLine | Fault::File => 500,
         }
     }
 }
@@ -101,6 +107,8 @@ pub enum Backend {
     Through(Box<through::Through>),
     /// An answer of the front itself that is not ready yet.
     Deferred(Deferred),
+    /// An answer of the front itself whose body passes through filters.
+    Answered(Box<Answered>),
     /// `wrap` or `capture` has moved the back end and will replace this value at once.
     Gone,
 }
@@ -119,6 +127,11 @@ impl Backend {
     pub fn capture(&mut self, with: impl FnOnce(Backend) -> Captured) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Captured(Box::new(with(inner)));
+    }
+
+    /// Returns an answer as a back end.
+    pub fn answered(answer: Answer) -> Backend {
+        Backend::Answered(Box::new(Answered::new(answer)))
     }
 
     /// Returns the length of the body if a filter holds the complete body.
@@ -152,6 +165,7 @@ impl Backend {
                     Err(status) => BackendHead::Page(status),
                 })
             }),
+            Backend::Answered(answered) => answered.poll_head(),
             Backend::Gone => Poll::Ready(Ok(BackendHead::Page(500))),
         }
     }
@@ -165,7 +179,7 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.inner_mut().take_interim(),
             Backend::Captured(captured) => captured.inner_mut().take_interim(),
             Backend::Through(through) => through.take_interim(),
-            Backend::Cgi(_) | Backend::Deferred(_) | Backend::Gone => None,
+            Backend::Cgi(_) | Backend::Deferred(_) | Backend::Answered(_) | Backend::Gone => None,
         }
     }
 
@@ -182,6 +196,7 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.poll_body(cx, into, room),
             Backend::Captured(captured) => captured.poll_body(cx, into, room),
             Backend::Through(through) => through.poll_body(cx, into, room),
+            Backend::Answered(answered) => answered.poll_body(cx, into, room),
             Backend::Deferred(_) | Backend::Gone => Poll::Ready(Ok(false)),
         }
     }
@@ -194,6 +209,7 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.is_complete(),
             Backend::Captured(captured) => captured.inner().is_complete(),
             Backend::Through(through) => through.is_complete(),
+            Backend::Answered(answered) => answered.is_complete(),
             Backend::Deferred(_) | Backend::Gone => true,
         }
     }
@@ -205,7 +221,7 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.inner().worker(),
             Backend::Captured(captured) => captured.inner().worker(),
             Backend::Through(through) => through.exchange.worker(),
-            Backend::Proxy(_) | Backend::Deferred(_) | Backend::Gone => None,
+            Backend::Proxy(_) | Backend::Deferred(_) | Backend::Answered(_) | Backend::Gone => None,
         }
     }
 
@@ -216,7 +232,11 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.inner_mut().take_user(),
             Backend::Captured(captured) => captured.inner_mut().take_user(),
             Backend::Through(through) => through.exchange.take_user(),
-            Backend::Cgi(_) | Backend::Proxy(_) | Backend::Deferred(_) | Backend::Gone => None,
+            Backend::Cgi(_)
+            | Backend::Proxy(_)
+            | Backend::Deferred(_)
+            | Backend::Answered(_)
+            | Backend::Gone => None,
         }
     }
 
@@ -226,7 +246,7 @@ impl Backend {
             Backend::Proxy(exchange) => !exchange.is_begun(),
             Backend::Filtered(filtered) => filtered.inner().waits(),
             Backend::Captured(captured) => captured.inner().waits(),
-            Backend::Deferred(_) => false,
+            Backend::Deferred(_) | Backend::Answered(_) => false,
             _ => self.worker().is_none(),
         }
     }
@@ -239,7 +259,7 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.inner().queued(),
             Backend::Captured(captured) => captured.inner().queued(),
             Backend::Through(through) => through.exchange.queued(),
-            Backend::Deferred(_) | Backend::Gone => Duration::ZERO,
+            Backend::Deferred(_) | Backend::Answered(_) | Backend::Gone => Duration::ZERO,
         }
     }
 }

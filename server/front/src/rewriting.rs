@@ -10,7 +10,7 @@ use crate::request::canonical::has_scheme;
 use crate::request::rule_state::RuleState;
 use crate::request::variables::{ExpressionVariables, Match};
 use conditions::OwnedMatch;
-use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
+use mehari_config::{Flags, Groups, RewriteRule, Rewriting, VariableSource};
 use outcome::expanded;
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ impl Run<'_> {
         };
         let conditions = self.conditions(&rule.conditions, matched)?;
         for name in conditions.fields {
-            self.rule_state.vary(name);
+            self.variables.note_varying(name);
         }
         let condition = conditions.last.as_ref().map(OwnedMatch::borrow);
         let flags = &rule.flags;

@@ -18,6 +18,8 @@ pub struct HeaderBlock {
     /// The value of Last-Modified. The next field is the value of ETag.
     pub modified: Option<Range<usize>>,
     pub tag: Option<Range<usize>>,
+    /// The number of Vary fields.
+    pub vary_fields: usize,
     /// The values of X-Cache-Purge. They name pages that the response cache must forget.
     pub purge: Vec<Range<usize>>,
     /// The value of a field that names a file to send. The field stays in the response, because it
@@ -164,6 +166,7 @@ fn note(
         20 if is(b"x-lighttpd-send-file") => send_file(lines, text, colon, whole.end, Named::File),
         8 if is(b"location") => lines.location = Some(value_of(text, colon, whole.end)),
         13 if is(b"last-modified") => lines.modified = Some(value_of(text, colon, whole.end)),
+        4 if is(b"vary") => lines.vary_fields += 1,
         4 if is(b"etag") => lines.tag = Some(value_of(text, colon, whole.end)),
         _ if is_of_connection(&text[..colon]) => lines.dropped.push(whole),
         _ => {}

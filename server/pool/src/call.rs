@@ -1,5 +1,6 @@
 //! The front's requests to a worker, and the worker's responses.
 
+use crate::table_marks::TableMarks;
 use mehari_observe::trace::Trace;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -55,6 +56,8 @@ pub enum Login {
     /// `AuthName` or `AuthUserFile` is missing.
     NoRealm,
     NoUserFile,
+    /// No `AuthType` requires a user, and `SSLUserName` names one behind the access phase.
+    Named(Arc<[u8]>),
 }
 
 /// The complete body of a request.
@@ -233,6 +236,7 @@ pub struct Head {
     pub has_date: bool,
     pub has_server: bool,
     pub reason: Option<Box<Reason>>,
+    pub marks: TableMarks,
 }
 
 /// The reason phrase that a program gives to a status. HTTP/2 has none.

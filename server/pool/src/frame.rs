@@ -268,6 +268,7 @@ fn login(login: &Login) -> (u8, &[u8]) {
         Login::NoSuchType => (login::NO_SUCH_TYPE, b""),
         Login::NoRealm => (login::NO_REALM, b""),
         Login::NoUserFile => (login::NO_USER_FILE, b""),
+        Login::Named(user) => (login::NAMED, user),
     }
 }
 

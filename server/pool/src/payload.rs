@@ -3,6 +3,7 @@
 
 use crate::call::{Asker, Declined, Head, Named, Reason, SubrequestQuestion};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
+use crate::table_marks::HeadTable;
 use mehari_http::token::is_token_byte;
 use mehari_wire::layout::record;
 
@@ -215,9 +216,11 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, RecordRefusal> {
 }
 
 /// Checks each line, notes what the front needs, and drops fields about the connection. A line that
-/// begins with a colon is a reason phrase. Returns the value of Location.
+/// begins with a colon is a reason phrase, or says the table of the lines behind it: `:o` for
+/// headers_out, `:e` for err_headers_out. Returns the value of Location.
 pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, RecordRefusal> {
     let mut location = None;
+    let mut table = None;
     head.lines.reserve(lines.len());
     while !lines.is_empty() {
         let end = memchr::memchr(b'\n', lines).ok_or(Broken("a header line without an end"))?;
@@ -226,9 +229,21 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
         let text = line
             .strip_suffix(b"\r\n")
             .ok_or(Broken("a header line without its CR"))?;
-        if let Some(reason) = text.strip_prefix(b":") {
-            head.reason = Reason::read(reason).or(head.reason.take());
-            continue;
+        match text {
+            b":o" => {
+                head.marks.is_out |= head.lines.is_empty();
+                table = (!head.marks.is_out).then_some(HeadTable::Out);
+                continue;
+            }
+            b":e" => {
+                table = Some(HeadTable::Error);
+                continue;
+            }
+            [b':', reason @ ..] => {
+                head.reason = Reason::read(reason).or(head.reason.take());
+                continue;
+            }
+            _ => {}
         }
         let (name, value) = check_field(text)?;
         // `check_field` strips these characters as blanks at the ends of a value, so the whole line
@@ -238,6 +253,8 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
         }
         if note(head, name, value, &mut location)? {
             head.lines.extend_from_slice(line);
+            let mark = table.map(|table| (name.to_vec(), table));
+            head.marks.fields.extend(mark);
         }
     }
     Ok(location)

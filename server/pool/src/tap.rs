@@ -9,6 +9,7 @@
 
 use crate::call::{Fault, Head};
 use crate::script_head::{self, Form, Malformed, ScriptHead};
+use crate::table_marks::HeadTable;
 use mehari_observe::{ErrorLog, LogLevel, Origin};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::OsStr;
@@ -196,6 +197,7 @@ impl Tap {
         self.early.drain(..end);
         if let (ScriptHead::Response(head), Header::InPipe(beside)) = (&mut parsed, &self.header) {
             head.lines.extend_from_slice(&beside.lines);
+            head.marks.fields.extend(marks_of(beside));
             head.content_length = head.content_length.or(beside.content_length);
             head.has_date |= beside.has_date;
             head.has_server |= beside.has_server;
@@ -299,4 +301,17 @@ fn settled<E: Into<io::Error>>(read: Result<usize, E>) -> Poll<usize> {
             _ => Poll::Ready(0),
         },
     }
+}
+
+/// Returns the marks of all fields of a head whose worker has said the tables.
+fn marks_of(head: &Head) -> Vec<(Vec<u8>, HeadTable)> {
+    let lines = head.lines.split_inclusive(|byte| *byte == b'\n');
+    let names: Vec<&[u8]> = lines
+        .filter_map(|line| line.split(|byte| *byte == b':').next())
+        .collect();
+    let tables = head.marks.tables(names.iter().copied());
+    let marked = names.into_iter().zip(tables);
+    marked
+        .filter_map(|(name, table)| Some((name.to_vec(), table?)))
+        .collect()
 }

@@ -180,6 +180,8 @@ pub mod login {
     pub const NO_SUCH_TYPE: u8 = 3;
     pub const NO_REALM: u8 = 4;
     pub const NO_USER_FILE: u8 = 5;
+    /// No `AuthType` requires a user, and the TLS connection names one behind the access phase.
+    pub const NAMED: u8 = 6;
 }
 
 /// The header of a request frame, at the start of a slot. The pairs and the texts follow.

@@ -110,6 +110,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "MEHARI_LOGIN_NO_USER_FILE",
             layout::login::NO_USER_FILE.into(),
         ),
+        ("MEHARI_LOGIN_NAMED", layout::login::NAMED.into()),
         (
             "offsetof(mehari_request, traced)",
             offset_of!(Request, traced),

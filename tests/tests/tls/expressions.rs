@@ -9,6 +9,13 @@ use mehari_harness::apache;
 const USER: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\",\n\
     join ' ', map { \"$_=\" . ($ENV{$_} // '-') } qw(REMOTE_USER AUTH_TYPE);\n";
 
+/// Handlers that tell the user of three phases.
+const USERS: &str = "package Users;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\n\
+    sub tell { my ($phase, $r) = @_; $r->pnotes($phase => $r->user // '-'); 0 }\n\
+    sub access { tell('access', @_) }\nsub fixup { tell('fixup', @_) }\n\
+    sub handler { my $r = shift; tell('response', $r); $r->content_type('text/plain');\n\
+    $r->print(join ' ', map { \"$_=\" . $r->pnotes($_) } qw(access fixup response)); $r->print(\" REMOTE_USER=\", $ENV{REMOTE_USER} // '-'); 0 }\n1;\n";
+
 const RULES: &str = "LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so\n\
     SSLEngine On\nSSLVerifyClient optional\nSSLCACertificateFile tls/clients.pem\n\
     Alias /none @ROOT@/htdocs\n\
@@ -28,9 +35,12 @@ const RULES: &str = "LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so\n
     <Location /none/any>\nSSLRequire %{SSL_CLIENT_S_DN_CN} =~ m/^camel/\nSatisfy Any\n</Location>\n\
     <Location /cgi>\nSSLUserName SSL_CLIENT_S_DN_CN\n</Location>\n\
     <Location /registry>\nSSLUserName SSL_CLIENT_S_DN_CN\n</Location>\n\
+    PerlSwitches -I@ROOT@/lib\nPerlModule Users\n\
+    <Location /handled>\nSSLUserName SSL_CLIENT_S_DN_CN\nSetHandler perl-script\n\
+    PerlAccessHandler Users::access\nPerlFixupHandler Users::fixup\nPerlResponseHandler Users\n</Location>\n\
     <Location /cgi/wanted.pl>\nRequire user camel.example\n</Location>\n";
 
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 10] = [
     "/page.html",
     "/verified",
     "/caravan",
@@ -40,6 +50,7 @@ const PATHS: [&str; 9] = [
     "/none/any/page.html",
     "/cgi/user.pl",
     "/registry/user.pl",
+    "/handled",
 ];
 
 /// Returns the status, the fields of the test and the last line of a response.
@@ -70,6 +81,7 @@ fn rules_see_the_tls_connection_as_in_apache() {
         let site = secure(&own)
             .file("tls/clients.pem", &authority.certificate.pem())
             .file("scripts/user.pl", USER)
+            .file("lib/Users.pm", USERS)
             .conf(RULES);
         deep.iter().fold(site, |site, folder| {
             site.file(&format!("htdocs/{folder}/page.html"), "deep")

@@ -72,6 +72,15 @@ pub const GROUP: Group = Group {
         .htaccess(AUTH)
         .otherwise("All"),
         Directive::everywhere(
+            "AllowMethods",
+            words("reset|METHOD...", 1, ANY),
+            "The methods that may be used; others get 405. GET includes HEAD. `reset` allows all \
+             methods again.",
+            allow_methods,
+        )
+        .otherwise("reset")
+        .example("GET POST", "GTE"),
+        Directive::everywhere(
             "HostnameLookups",
             Shape::Choice(&["Off", "On", "Double"]),
             "Whether every client's name is looked up for REMOTE_HOST and `%h` of logs. Double: \
@@ -257,6 +266,56 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
 
 /// Returns a host name or the end of a host name. An impossible name is a fault, because no client
 /// could match it.
+/// The methods that Apache knows by name.
+const METHODS: [&str; 26] = [
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "DELETE",
+    "CONNECT",
+    "OPTIONS",
+    "TRACE",
+    "PATCH",
+    "PROPFIND",
+    "PROPPATCH",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "VERSION-CONTROL",
+    "CHECKOUT",
+    "UNCHECKOUT",
+    "CHECKIN",
+    "UPDATE",
+    "LABEL",
+    "REPORT",
+    "MKWORKSPACE",
+    "MKACTIVITY",
+    "MERGE",
+];
+
+fn allow_methods(target: &mut Target, arguments: &Arguments) -> Applied {
+    if arguments.words.len() == 1 && arguments.filled(0)?.eq_ignore_ascii_case("reset") {
+        target.changes.push(Change::AllowMethod(None));
+        return Ok(());
+    }
+    for index in 0..arguments.words.len() {
+        let name = arguments.filled(index)?;
+        if !METHODS.contains(&name) {
+            let message = format!("expected a method such as GET or POST, not `{name}`");
+            return Err(arguments
+                .fault(index, message)
+                .or_nearest(name, METHODS.into_iter()));
+        }
+        let method = if name == "HEAD" { "GET" } else { name };
+        let change = Change::AllowMethod(Some(method.to_string()));
+        target.changes.push(change);
+    }
+    Ok(())
+}
+
 fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let name = arguments.filled(index)?;
     let fits = |c: char| c.is_alphanumeric() || "-_.".contains(c);

@@ -1,10 +1,10 @@
 //! The directives of output filters (mod_filter, mod_deflate, mod_brotli): compression, and the
 //! filter of server-side includes.
 
-use super::includes;
 use super::row::*;
+use super::{includes, substitute};
 use crate::overrides::FILE_INFO;
-use crate::{Coding, CompressionChange, IncludesChange, TagRule};
+use crate::{Coding, CompressionChange, IncludesChange, SubstitutionChange, TagRule};
 
 pub const GROUP: Group = Group {
     title: "Output filters",
@@ -12,18 +12,21 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AddOutputFilterByType",
             words(
-                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] MEDIA/TYPE...",
+                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES|SUBSTITUTE[;...] MEDIA/TYPE...",
                 2,
                 ANY,
             ),
             "Compresses responses of these types for clients that accept it; `text/*` means all \
-             types of text.",
+             types of text. SUBSTITUTE applies the rules of Substitute.",
             |target, arguments| {
                 let codings = codings(arguments)?;
                 for index in 1..arguments.words.len() {
                     let name = super::files::media_type(arguments, index)?.to_ascii_lowercase();
-                    if has_includes(arguments)? {
+                    if names(arguments, "INCLUDES")? {
                         includes::push(target, IncludesChange::Type(name.clone()))?;
+                    }
+                    if names(arguments, "SUBSTITUTE")? {
+                        substitute::push(target, SubstitutionChange::ByType(name.clone()));
                     }
                     push(target, CompressionChange::ByType(codings.clone(), name));
                 }
@@ -34,7 +37,11 @@ pub const GROUP: Group = Group {
         .example("DEFLATE text/html text/css", "DEFLAT text/html"),
         Directive::everywhere(
             "SetOutputFilter",
-            words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...]|none", 1, 1),
+            words(
+                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES|SUBSTITUTE[;...]|none",
+                1,
+                1,
+            ),
             "Compresses responses of all types except compressed formats (images except SVG, \
              audio, video, archives).",
             |target, arguments| {
@@ -44,7 +51,10 @@ pub const GROUP: Group = Group {
                 } else {
                     codings(arguments)?
                 };
-                includes::push(target, IncludesChange::Always(has_includes(arguments)?))?;
+                let has_includes = names(arguments, "INCLUDES")?;
+                includes::push(target, IncludesChange::Always(has_includes))?;
+                let substitutes = names(arguments, "SUBSTITUTE")?;
+                substitute::push(target, SubstitutionChange::Always(substitutes));
                 push(target, CompressionChange::Always(codings));
                 Ok(())
             },
@@ -55,17 +65,20 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AddOutputFilter",
             words(
-                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] SUFFIX...",
+                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES|SUBSTITUTE[;...] SUFFIX...",
                 2,
                 ANY,
             ),
             "Compresses responses from files with these suffixes. INCLUDES processes their \
-             server-side includes.",
+             server-side includes, and SUBSTITUTE applies the rules of Substitute.",
             |target, arguments| {
                 let codings = codings(arguments)?;
                 for suffix in suffixes(arguments, 1)? {
-                    if has_includes(arguments)? {
+                    if names(arguments, "INCLUDES")? {
                         includes::push(target, IncludesChange::Suffix(suffix.clone()))?;
+                    }
+                    if names(arguments, "SUBSTITUTE")? {
+                        substitute::push(target, SubstitutionChange::BySuffix(suffix.clone()));
                     }
                     push(target, CompressionChange::BySuffix(codings.clone(), suffix));
                 }
@@ -81,6 +94,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 for suffix in suffixes(arguments, 0)? {
                     includes::push(target, IncludesChange::ForgetSuffix(suffix.clone()))?;
+                    substitute::push(target, SubstitutionChange::ForgetSuffix(suffix.clone()));
                     push(target, CompressionChange::Forget(suffix));
                 }
                 Ok(())
@@ -221,10 +235,13 @@ fn tag(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
     Ok(())
 }
 
-/// Tells whether the first argument names the filter of server-side includes.
-fn has_includes(arguments: &Arguments) -> Result<bool, Fault> {
+/// The filters that are no codings.
+const OTHERS: [&str; 2] = ["INCLUDES", "SUBSTITUTE"];
+
+/// Tells whether the first argument names this filter.
+fn names(arguments: &Arguments, filter: &str) -> Result<bool, Fault> {
     let mut words = arguments.filled(0)?.split(';');
-    Ok(words.any(|word| word.eq_ignore_ascii_case("INCLUDES")))
+    Ok(words.any(|word| word.eq_ignore_ascii_case(filter)))
 }
 
 /// Returns the codings among the filters of the first argument, separated by `;`.
@@ -238,13 +255,14 @@ fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
         let known = Coding::FILTERS
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(word));
-        if word.eq_ignore_ascii_case("INCLUDES") {
+        if OTHERS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
             continue;
         }
         let Some((_, coding)) = known else {
-            let names = Coding::FILTERS.iter().map(|(name, _)| *name);
-            let message =
-                format!("expected DEFLATE, BROTLI_COMPRESS, ZSTD or INCLUDES, not `{word}`");
+            let names = Coding::FILTERS.iter().map(|(name, _)| *name).chain(OTHERS);
+            let message = format!(
+                "expected DEFLATE, BROTLI_COMPRESS, ZSTD, INCLUDES or SUBSTITUTE, not `{word}`"
+            );
             return Err(arguments.fault(0, message).or_nearest(word, names));
         };
         if !codings.contains(coding) {

@@ -129,7 +129,11 @@ fn rule(arguments: &Arguments, request: bool) -> Result<HeaderRule, Fault> {
         _ => {
             let text = arguments.text(at)?;
             at += 1;
-            let text = Text::header(text).map_err(|why| arguments.fault(at - 1, why))?;
+            let text = match text.strip_prefix("expr=") {
+                Some(expression) => Text::expression(expression),
+                None => Text::header(text),
+            };
+            let text = text.map_err(|why| arguments.fault(at - 1, why))?;
             HeaderValue::Text(text)
         }
     };

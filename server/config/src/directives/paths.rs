@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::row::*;
 use crate::overrides::{FILE_INFO, INDEXES};
-use crate::{Alias, EncodedSlashes, Pattern, RedirectFrom, RedirectRule, Text, UserPlace};
+use crate::{
+    Alias, EncodedSlashes, Pattern, PlaceAlias, RedirectFrom, RedirectRule, Scope, Text, UserPlace,
+};
 
 pub const GROUP: Group = Group {
     title: "URL paths",
@@ -19,20 +21,35 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("htdocs below ServerRoot"),
-        Directive::host(
+        Directive::everywhere(
             "Alias",
-            words("URL-PATH PATH", 2, 2),
-            "The file or folder of a URL path. The first matching alias applies.",
+            words("[URL-PATH] PATH", 1, 2),
+            "The file or folder of a URL path. The first matching alias applies. In `<Location>` \
+             without a URL path: the file of all paths of the section, which may contain \
+             variables such as `%{env:NAME}`.",
             |target, arguments| alias(target, arguments, false),
         )
         .example("/icons /usr/share/icons", "icons /usr/share/icons"),
-        Directive::host(
+        Directive::everywhere(
             "ScriptAlias",
-            words("URL-PATH PATH", 2, 2),
+            words("[URL-PATH] PATH", 1, 2),
             "Like Alias; everything in the folder is a CGI program.",
             |target, arguments| alias(target, arguments, true),
         )
         .example("/cgi-bin /usr/lib/cgi-bin", "/cgi-bin"),
+        Directive::everywhere(
+            "AliasPreservePath",
+            Shape::Flag,
+            "Whether the rest of the path behind the path of the `<Location>` follows the file of \
+             an Alias with one argument.",
+            |target, arguments| {
+                target
+                    .changes
+                    .push(Change::AliasKeepsPath(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .otherwise("Off"),
         Directive::host(
             "AliasMatch",
             words("REGEX PATH", 2, 2),
@@ -196,6 +213,9 @@ pub const GROUP: Group = Group {
 };
 
 fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
+    if target.in_section || arguments.words.len() == 1 {
+        return alias_of_place(target, arguments, script);
+    }
     let url = arguments.filled(0)?;
     if !url.starts_with('/') {
         let message = format!("expected a URL path that begins with `/`, not `{url}`");
@@ -218,6 +238,37 @@ fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
         target.environment.remark(message);
     }
     target.host.mapping.aliases.push(alias);
+    Ok(())
+}
+
+/// Reads an alias without a URL path, which concerns all paths of a `<Location>`.
+fn alias_of_place(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
+    if target.is_conditional {
+        let message = format!("{} cannot stand in <If>", arguments.name);
+        return Err(arguments.fault(0, message));
+    }
+    let location = match &target.scope {
+        Some(Scope::Location(path)) => Some(path.clone()),
+        Some(Scope::LocationMatch(_)) => None,
+        Some(scope) => {
+            let message = format!("expected {} in <Location>, not in {scope}", arguments.name);
+            return Err(arguments.fault(0, message));
+        }
+        None => {
+            let message = "expected a URL path and a path; a path alone may stand in <Location>";
+            return Err(arguments.fault(0, message));
+        }
+    };
+    if arguments.words.len() > 1 {
+        let message = "expected only a path: the section says which URL paths lead to the path";
+        return Err(arguments.fault(1, message));
+    }
+    let file = Text::expression(arguments.filled(0)?).map_err(|why| arguments.fault(0, why))?;
+    target.changes.push(Change::PlaceAlias(Arc::new(PlaceAlias {
+        file,
+        script,
+        location,
+    })));
     Ok(())
 }
 

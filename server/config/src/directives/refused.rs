@@ -58,16 +58,6 @@ pub const REFUSED: &[Refused] = &[
         directives: &["StrictHostCheck"],
     },
     Refused {
-        module: "mod_alias.c",
-        why: "redirects are sent with absolute URLs",
-        directives: &["RedirectRelative", "AliasPreservePath"],
-    },
-    Refused {
-        module: "mod_allowmethods.c",
-        why: "`<Limit>` and `Require method` say which methods may be used",
-        directives: &["AllowMethods"],
-    },
-    Refused {
         module: "mod_auth_basic.c",
         why: "passwords are compared as AuthUserFile holds them",
         directives: &["AuthBasicFake", "AuthBasicUseDigestAlgorithm"],
@@ -491,11 +481,6 @@ pub const REFUSED: &[Refused] = &[
         module: "mod_ssl.c",
         why: "ErrorLog and LogLevel hold for TLS too",
         directives: &["SSLLog", "SSLLogLevel"],
-    },
-    Refused {
-        module: "mod_substitute.c",
-        why: "a PerlOutputFilterHandler edits pages",
-        directives: &["Substitute", "SubstituteMaxLineLength", "SubstituteInheritBefore"],
     },
     Refused {
         module: "mod_suexec.c",

@@ -6,10 +6,11 @@ use super::handlers;
 use super::proxy::passes;
 use super::proxy::url::UrlArgument;
 use super::row::*;
+use crate::line::Word;
 use crate::overrides::FILE_INFO;
 use crate::{
-    BackEndStart, Pattern, RedirectFrom, RedirectRule, RewriteCondition, RewriteMap, RewriteRule,
-    Text,
+    BackEndStart, Pattern, PlaceRedirect, RedirectFrom, RedirectRule, RewriteCondition, RewriteMap,
+    RewriteRule, Text,
 };
 
 pub const GROUP: Group = Group {
@@ -19,7 +20,9 @@ pub const GROUP: Group = Group {
             "Redirect",
             words("[STATUS] [/URL-PATH] URL", 1, 3),
             "Redirects clients to the URL followed by the rest of the path. STATUS is permanent, \
-             temp (the default), seeother, gone, or a number.",
+             temp (the default), seeother, gone, or a number. In a section without a URL path: \
+             redirects all paths of the section to the URL alone, which may contain variables \
+             such as `%{HTTP_HOST}`.",
             |target, arguments| redirect(target, arguments, None, false),
         )
         .htaccess(FILE_INFO)
@@ -34,7 +37,7 @@ pub const GROUP: Group = Group {
         .example("301 ^/old/(.*)$ /new/$1", "( /x"),
         Directive::everywhere(
             "RedirectPermanent",
-            words("/URL-PATH URL", 1, 2),
+            words("/URL-PATH URL", 2, 2),
             "`Redirect permanent`.",
             |target, arguments| redirect(target, arguments, Some(301), false),
         )
@@ -42,12 +45,25 @@ pub const GROUP: Group = Group {
         .example("/old /new", "somewhere"),
         Directive::everywhere(
             "RedirectTemp",
-            words("/URL-PATH URL", 1, 2),
+            words("/URL-PATH URL", 2, 2),
             "`Redirect temp`.",
             |target, arguments| redirect(target, arguments, Some(302), false),
         )
         .htaccess(FILE_INFO)
         .example("/old /new", "somewhere"),
+        Directive::everywhere(
+            "RedirectRelative",
+            Shape::Flag,
+            "Whether redirects to a path of this server are sent without scheme and host.",
+            |target, arguments| {
+                target
+                    .changes
+                    .push(Change::RelativeRedirects(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("Off"),
         Directive::everywhere(
             "RewriteEngine",
             Shape::Flag,
@@ -150,10 +166,14 @@ fn redirect(
     let rest = &arguments.words[at..];
     let moves = (300..400).contains(&status);
     let (from, to) = match (rest, moves) {
-        ([from, to], true) => (Some((at, from)), Some((at + 1, to))),
-        ([to], true) if target.in_section => (None, Some((at, to))),
-        ([from], false) => (Some((at, from)), None),
-        ([], false) if target.in_section => (None, None),
+        ([from, to], true) => ((at, from), Some((at + 1, to))),
+        ([to], true) if target.in_section && !by_pattern => {
+            return redirect_place(target, arguments, status, Some((at, to)));
+        }
+        ([from], false) => ((at, from), None),
+        ([], false) if target.in_section && !by_pattern => {
+            return redirect_place(target, arguments, status, None);
+        }
         _ => {
             let last = arguments.words.len().saturating_sub(1);
             return Err(arguments.fault(
@@ -163,33 +183,24 @@ fn redirect(
         }
     };
     let from = match from {
-        None => RedirectFrom::Everything,
-        Some((index, word)) if by_pattern => {
+        (index, word) if by_pattern => {
             let compiled = Pattern::new(&word.text);
             let wrong = |why| format!("expected a regular expression ({why}), not `{}`", word.text);
             RedirectFrom::Match(compiled.map_err(|why| arguments.fault(index, wrong(why)))?)
         }
-        Some((index, word)) if !word.text.starts_with('/') => {
+        (index, word) if !word.text.starts_with('/') => {
             let message = format!(
                 "expected a URL path that begins with `/`, not `{}`",
                 word.text
             );
             return Err(arguments.fault(index, message));
         }
-        Some((_, word)) => RedirectFrom::Below(word.text.clone()),
+        (_, word) => RedirectFrom::Below(word.text.clone()),
     };
     let to = match to {
         None => None,
-        Some((index, word))
-            if !word.text.starts_with('/')
-                && !word.text.contains("://")
-                && !word.text.starts_with('$') =>
-        {
-            let message = format!(
-                "expected a URL or a path that begins with `/`, not `{}`",
-                word.text
-            );
-            return Err(arguments.fault(index, message));
+        Some((index, word)) if !is_target(&word.text) && !word.text.starts_with('$') => {
+            return Err(arguments.fault(index, no_target(&word.text)));
         }
         Some((_, word)) if by_pattern => Some(Text::groups(&word.text)),
         Some((_, word)) => Some(Text::literal(&word.text)),
@@ -197,6 +208,35 @@ fn redirect(
     let rule = Arc::new(RedirectRule { status, from, to });
     target.changes.push(Change::Redirect(rule));
     Ok(())
+}
+
+/// Reads a redirect of all paths of a section.
+fn redirect_place(
+    target: &mut Target,
+    arguments: &Arguments,
+    status: u16,
+    to: Option<(usize, &Word)>,
+) -> Applied {
+    let read = |(index, word): (usize, &Word)| {
+        let text = Text::expression(&word.text).map_err(|why| arguments.fault(index, why))?;
+        match text.is_fixed() && !is_target(&word.text) {
+            true => Err(arguments.fault(index, no_target(&word.text))),
+            false => Ok(text),
+        }
+    };
+    let to = to.map(read).transpose()?;
+    let rule = Arc::new(PlaceRedirect { status, to });
+    target.changes.push(Change::PlaceRedirect(rule));
+    Ok(())
+}
+
+/// Tells whether a redirect may lead to this text.
+fn is_target(text: &str) -> bool {
+    text.starts_with('/') || crate::rules::is_url(text.as_bytes())
+}
+
+fn no_target(text: &str) -> String {
+    format!("expected a URL or a path that begins with `/`, not `{text}`")
 }
 
 fn texts<'a>(arguments: &'a Arguments) -> Vec<&'a str> {

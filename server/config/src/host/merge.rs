@@ -286,6 +286,7 @@ impl Section {
             },
         };
         settings.change_rules(&self.changes, folder, true);
+        settings.rules.named_groups.extend(self.scope.groups());
     }
 }
 

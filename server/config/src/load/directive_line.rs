@@ -1,5 +1,6 @@
 //! Reads a line with a directive of the table: checks its place, applies it, and notes its result.
 
+use super::part::InnerSection;
 use super::{htaccess, unknown, OpenKind, PoolUse, Reader};
 use crate::arguments::Arguments;
 use crate::directive::{Directive, DirectivePlace, Target};
@@ -145,6 +146,7 @@ impl Reader<'_> {
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
         self.place_environment();
+        let is_conditional = self.is_in_condition();
         let mut scope = None;
         let innermost = self
             .open
@@ -171,6 +173,7 @@ impl Reader<'_> {
             team,
             changes: innermost.unwrap_or(outer),
             in_section,
+            is_conditional,
             scope,
             in_host,
             pool,
@@ -187,6 +190,11 @@ impl Reader<'_> {
         environment.section = sections.next().map_or(0, |open| open.number);
         environment.pool = self.pool.as_ref().map(|draft| draft.pool.name.clone());
         self.environment.host = self.host_number();
+    }
+
+    fn is_in_condition(&self) -> bool {
+        let is_if = |kind: &OpenKind| matches!(kind, OpenKind::Inner(InnerSection::If(_), _));
+        self.open.iter().any(|open| is_if(&open.kind))
     }
 
     pub(super) fn note(&mut self, row: &'static Directive, at: At) {

@@ -14,6 +14,7 @@ impl Draft {
         if let Some(main) = main {
             host.inherit(main);
         }
+        host.rules.note_places(&base, &host.sections);
         host.base_handlers.apply(&mut host.base, &base, "");
         if main.is_none() {
             host.outer_env.clone_from(&host.base.programs.set_env);

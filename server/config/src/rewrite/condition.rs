@@ -5,6 +5,7 @@ use crate::{Expression, Pattern, Piece, Text};
 
 use super::compiled;
 use super::flags::flag_list;
+use std::borrow::Cow;
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct RewriteCondition {
@@ -62,23 +63,24 @@ impl Comparison {
     }
 }
 
+/// Collects the request fields that a text reads, also in the keys of maps.
+fn fields_in<'t>(text: &'t Text, into: &mut Vec<Cow<'t, str>>) {
+    for piece in text.pieces() {
+        match piece {
+            Piece::Map { key, .. } => fields_in(key, into),
+            piece => into.extend(piece.varying_field()),
+        }
+    }
+}
+
 impl RewriteCondition {
-    /// Returns the request fields that the condition reads and that Vary must name. Host is left
-    /// out.
-    pub fn fields(&self) -> impl Iterator<Item = &str> {
-        let pieces = self.subject.pieces().iter().filter(|_| !self.unvaried);
-        pieces.filter_map(|piece| match piece {
-            Piece::Field(name) if !name.eq_ignore_ascii_case("host") => Some(name.as_str()),
-            Piece::Variable(name) => match name.as_str() {
-                "HTTP_USER_AGENT" => Some("User-Agent"),
-                "HTTP_REFERER" => Some("Referer"),
-                "HTTP_COOKIE" => Some("Cookie"),
-                "HTTP_ACCEPT" => Some("Accept"),
-                "HTTP_FORWARDED" => Some("Forwarded"),
-                _ => None,
-            },
-            _ => None,
-        })
+    /// Returns the request fields that the condition reads and that Vary must name.
+    pub fn fields(&self) -> Vec<Cow<'_, str>> {
+        let mut fields = Vec::new();
+        if !self.unvaried {
+            fields_in(&self.subject, &mut fields);
+        }
+        fields
     }
 
     /// Parses the arguments of `RewriteCond`. An error gives the index of the wrong word and the

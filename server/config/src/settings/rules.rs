@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::Rewriting;
 use crate::{
-    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, NameLookups, RedirectRule,
-    Requirement, RewriteMap, VariableRule,
+    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, NameLookups, NamedGroups,
+    PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap, Scope, Section, VariableRule,
 };
 
 /// A host's rules that apply before a request is mapped to a file.
@@ -19,6 +19,8 @@ pub struct HostRules {
     pub maps: BTreeMap<String, RewriteMap>,
     pub redirects: Vec<Arc<RedirectRule>>,
     pub virtual_roots: crate::VirtualRoots,
+    /// Whether rules of sections apply before a path is mapped.
+    pub begin_at_places: bool,
     /// `LuaAttractRawURL`.
     #[serde(skip)]
     pub lua: Option<crate::LuaScripts>,
@@ -33,7 +35,10 @@ impl HostRules {
     /// Tells whether the rules may map a path in another way than the configuration's aliases do,
     /// or redirect it.
     pub fn map_paths(&self) -> bool {
-        self.rewriting.is_on() || !self.redirects.is_empty() || self.virtual_roots.are_any()
+        self.rewriting.is_on()
+            || !self.redirects.is_empty()
+            || self.virtual_roots.are_any()
+            || self.begin_at_places
     }
 
     /// Inherits the main server's rules. The main server's redirects come after the host's own. Its
@@ -43,6 +48,7 @@ impl HostRules {
         self.variables.extend(own);
         self.redirects.extend_from_slice(&main.redirects);
         self.virtual_roots.inherit(&main.virtual_roots);
+        self.begin_at_places |= main.begin_at_places;
         self.lua = self.lua.take().or_else(|| main.lua.clone());
         self.rewriting.engine = self.rewriting.engine.or(main.rewriting.engine);
         if self.rewriting.inherit {
@@ -53,6 +59,16 @@ impl HostRules {
         for (name, map) in &main.maps {
             self.maps.entry(name.clone()).or_insert_with(|| map.clone());
         }
+    }
+
+    /// Notes whether a rule of the host's sections applies before a path is mapped.
+    pub(crate) fn note_places(&mut self, base: &[Change], sections: &[Section]) {
+        let has_groups = |section: &Section| {
+            matches!(section.scope, Scope::LocationMatch(_)) && section.scope.groups().is_some()
+        };
+        let begins =
+            |section: &Section| has_groups(section) || section.changes.iter().any(is_early);
+        self.begin_at_places |= base.iter().any(is_early) || sections.iter().any(begins);
     }
 
     /// Applies the host's lines outside of sections.
@@ -75,10 +91,21 @@ pub struct Rules {
     pub require: Option<Requirement>,
     pub allow_deny: Option<AllowDeny>,
     pub satisfy_any: bool,
+    /// `AllowMethods`. `None`: all methods.
+    pub methods: Option<Vec<String>>,
     pub authentication: Authentication,
     pub lookups: NameLookups,
     pub variables: Vec<Arc<VariableRule>>,
     pub redirects: Vec<Arc<RedirectRule>>,
+    /// `Redirect URL` in a section.
+    pub redirect: Option<Arc<PlaceRedirect>>,
+    /// `RedirectRelative`
+    pub relative_redirects: bool,
+    pub alias: Option<Arc<PlaceAlias>>,
+    /// `AliasPreservePath`
+    pub alias_keeps_path: bool,
+    /// The patterns of matching sections with named groups.
+    pub named_groups: Vec<NamedGroups>,
     pub headers: Vec<Arc<HeaderRule>>,
     pub request_headers: Vec<Arc<HeaderRule>>,
     pub expires: Expires,
@@ -103,6 +130,10 @@ impl Rules {
             match change {
                 Change::Variables(rule) if in_section => self.variables.push(rule.clone()),
                 Change::Redirect(rule) if in_section => redirects.push(rule.clone()),
+                Change::PlaceRedirect(rule) => self.redirect = Some(rule.clone()),
+                Change::RelativeRedirects(on) => self.relative_redirects = *on,
+                Change::PlaceAlias(alias) => self.alias = Some(alias.clone()),
+                Change::AliasKeepsPath(on) => self.alias_keeps_path = *on,
                 Change::Header(rule) => self.headers.push(rule.clone()),
                 Change::RequestHeader(rule) => self.request_headers.push(rule.clone()),
                 Change::ExpiresActive(on) => self.expires.active = *on,
@@ -123,6 +154,7 @@ impl Rules {
     fn apply_access(&mut self, changes: &[Change]) {
         let mut required = Vec::new();
         let mut allow_deny = None;
+        let mut methods = None;
         for change in changes {
             match change {
                 Change::Require(requirement) => required.push(requirement.clone()),
@@ -137,6 +169,10 @@ impl Rules {
                     .get_or_insert_with(AllowDeny::default)
                     .deny
                     .push((methods.clone(), from.clone())),
+                Change::AllowMethod(None) => (self.methods, methods) = (None, None),
+                Change::AllowMethod(Some(method)) => {
+                    methods.get_or_insert_with(Vec::new).push(method.clone())
+                }
                 Change::SatisfyAny(any) => self.satisfy_any = *any,
                 Change::Auth(word) => self.authentication.apply(word),
                 Change::NameLookups(lookups) => self.lookups = *lookups,
@@ -150,6 +186,9 @@ impl Rules {
         }
         if allow_deny.is_some() {
             self.allow_deny = allow_deny;
+        }
+        if methods.is_some() {
+            self.methods = methods;
         }
     }
 
@@ -172,6 +211,16 @@ impl Rules {
         }
     }
 
+    /// Tells whether the place may be asked by this method.
+    pub fn allow_method(&self, method: &[u8]) -> bool {
+        let method = match method {
+            b"HEAD" => b"GET",
+            method => method,
+        };
+        let known = self.methods.as_ref();
+        known.is_none_or(|known| known.iter().any(|known| known.as_bytes() == method))
+    }
+
     pub fn asks_user(&self) -> bool {
         let require = self.require.as_ref();
         require.is_some_and(|requirement| requirement.asks_user())
@@ -180,10 +229,13 @@ impl Rules {
     /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         self.denied().is_none()
+            || self.methods.is_some()
             || !self.tls_requirements.is_empty()
             || self.lookups != NameLookups::Off
             || !self.variables.is_empty()
             || !self.redirects.is_empty()
+            || self.redirect.is_some()
+            || !self.named_groups.is_empty()
             || !self.request_headers.is_empty()
             || self.rewriting.is_on()
             || !self.conditionals.is_empty()
@@ -193,5 +245,15 @@ impl Rules {
     /// sent.
     pub fn examines_response(&self) -> bool {
         !self.headers.is_empty() || self.expires.active
+    }
+}
+
+/// Tells whether a change of a section counts before a path is mapped.
+fn is_early(change: &Change) -> bool {
+    match change {
+        Change::PlaceRedirect(_) | Change::PlaceAlias(_) => true,
+        Change::RelativeRedirects(_) => true,
+        Change::If(conditional) => conditional.changes.iter().any(is_early),
+        _ => false,
     }
 }

@@ -18,6 +18,11 @@ impl HandlerWords {
     pub fn apply(&mut self, settings: &mut Settings, changes: &[Change], location: &str) {
         settings.perl.apply(changes, location);
         settings.negotiation.apply(changes);
+        let substitutions = changes.iter().filter_map(|change| match change {
+            Change::Substitution(change) => Some(change),
+            _ => None,
+        });
+        settings.output.substitutions.apply(substitutions);
         let mut index_begun = false;
         for change in changes {
             match change {

@@ -157,7 +157,8 @@ pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     Ok(match kind.to_ascii_lowercase().as_str() {
         // mod_include's expressions call the function `v`.
         "env" | "reqenv" | "v" => Piece::Environment(name),
-        "http" | "req" | "req_novary" => Piece::Field(name),
+        "http" | "req" => Piece::Field(name),
+        "req_novary" => Piece::UnvariedField(name),
         "resp" => Piece::Response(name),
         "ssl" => Piece::Tls(name),
         "la-u" | "la-f" => Piece::Ahead(name.to_ascii_uppercase()),

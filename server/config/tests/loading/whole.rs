@@ -194,3 +194,39 @@ fn request_read_timeout_has_apaches_rates() {
         );
     }
 }
+
+#[test]
+fn misplaced_alias_or_redirect_is_a_problem() {
+    for (lines, message) in [
+        ("Alias /tmp", "expected a URL path and a path"),
+        (
+            "<Location /x>\nAlias /x /tmp\n</Location>",
+            "expected only a path",
+        ),
+        (
+            "<Directory /tmp>\nAlias /tmp\n</Directory>",
+            "expected Alias in <Location>, not in <Directory /tmp>",
+        ),
+        (
+            "<Location /x>\n<If true>\nScriptAlias /tmp\n</If>\n</Location>",
+            "ScriptAlias cannot stand in <If>",
+        ),
+        ("<Location /x>\nAlias %{HTTP:x\n</Location>", "expected `}`"),
+        (
+            "<Location /x>\nRedirect x\n</Location>",
+            "expected a URL or a path that begins with `/`, not `x`",
+        ),
+        (
+            "<Location /x>\nRedirect 301\n</Location>",
+            "expected a path, and where it leads",
+        ),
+        ("Redirect http://x.test/", "expected a path"),
+        ("RedirectPermanent /x", "argument"),
+    ] {
+        let found = problems(lines);
+        assert!(
+            found.iter().any(|problem| problem.contains(message)),
+            "{lines}\n{found:?}"
+        );
+    }
+}

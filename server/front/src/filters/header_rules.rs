@@ -1,28 +1,39 @@
 //! Applies `Header` and `RequestHeader`: rules that change the fields of a response or a request.
 
+use super::vary;
 use crate::request::variables::ExpressionVariables;
 use mehari_config::{
     Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Rules, Text,
     VariableSource,
 };
+use mehari_pool::{HeadTable, TableMarks};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The tables of a response's fields, as Apache has them. Rules with `always` change the fields
-/// that survive an error, and other rules change those of the response.
+/// that survive an error, and other rules change those of the response. A worker may have said the
+/// tables of some fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tables {
     /// The server's own error page or redirect: rules without `always` do not count, and rules with
     /// `always` only add fields.
-    OfServer,
-    /// A file: cookies of rules survive an error.
-    OfFile,
+    Server,
+    /// A file, a Perl handler or a back end: no field survives an error.
+    Handler,
     /// What a script prints: all fields but those of its content survive an error.
-    OfScript,
-    /// It is not known which fields survive an error: all rules change all fields.
-    One,
+    Script,
+}
+
+/// The tables of the fields of one response.
+#[derive(Clone, Copy)]
+pub struct KnownTables<'a> {
+    pub kind: Tables,
+    /// What the worker has said.
+    pub marks: &'a TableMarks,
+    /// The number of the last fields that rules have added. These survive an error.
+    pub noted: usize,
 }
 
 /// Applies the rules to the fields of a request.
@@ -38,25 +49,35 @@ pub fn change_request(
     }
 }
 
+/// The variable with which a response has no Vary.
+pub const FORCE_NO_VARY: &str = "force-no-vary";
+
 /// Applies all rules and returns the changed header lines of the response that `variables`
-/// describes. `set`: fields that replace fields of the same name.
+/// describes. `set`: fields that replace fields of the same name. The response gets a Vary field
+/// for the request fields that conditions have read.
 pub fn change_response(
     rules: &Rules,
-    tables: Tables,
+    tables: KnownTables<'_>,
     variables: &ExpressionVariables,
     set: &[(Vec<u8>, Vec<u8>)],
 ) -> Vec<u8> {
-    let mut fields = parse(variables.lines);
-    let is_set = |name: &[u8]| {
-        set.iter()
-            .any(|(known, _)| known.eq_ignore_ascii_case(name))
+    let (mut surviving, mut fields) = parted(parse(variables.lines), tables);
+    let is_left = |(name, _): &(Vec<u8>, Vec<u8>)| {
+        let is_set = |(known, _): &(Vec<u8>, Vec<u8>)| known.eq_ignore_ascii_case(name);
+        name.eq_ignore_ascii_case(b"set-cookie") || !set.iter().any(is_set)
     };
-    fields.retain(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie") || !is_set(name));
+    surviving.retain(is_left);
+    fields.retain(is_left);
     fields.extend_from_slice(set);
     if variables.status < 400 && rules.expires.active {
-        add_expiry(&rules.expires, &mut fields);
+        add_expiry(&rules.expires, &surviving, &mut fields);
     }
-    let fields = change_tables(rules, tables, fields, variables);
+    change_tables(rules, tables.kind, [&mut surviving, &mut fields], variables);
+    let mut fields = [surviving, fields].concat();
+    match variables.environment(FORCE_NO_VARY) {
+        Some(_) => fields.retain(|(name, _)| !name.eq_ignore_ascii_case(b"vary")),
+        None => vary::join(&mut fields),
+    }
     let mut lines = Vec::with_capacity(variables.lines.len() + 64);
     for (name, value) in fields {
         lines.extend_from_slice(&name);
@@ -67,8 +88,33 @@ pub fn change_response(
     lines
 }
 
-/// Whether the field is one of those that survive an error.
-fn survives(name: &[u8], tables: Tables) -> bool {
+/// Parts the fields into those that survive an error and the others.
+fn parted(fields: Fields, tables: KnownTables<'_>) -> (Fields, Fields) {
+    if tables.kind == Tables::Server {
+        return (Fields::new(), fields);
+    }
+    let own = fields.len().saturating_sub(tables.noted);
+    let names = fields[..own].iter().map(|(name, _)| &name[..]);
+    let marked = tables.marks.tables(names);
+    let (mut surviving, mut others) = (Fields::new(), Fields::new());
+    for (at, field) in fields.into_iter().enumerate() {
+        let survives = match marked.get(at) {
+            Some(Some(table)) => *table == HeadTable::Error,
+            Some(None) => tables.kind == Tables::Script && !is_of_content(&field.0),
+            None => true,
+        };
+        if survives {
+            surviving.push(field);
+        } else {
+            others.push(field);
+        }
+    }
+    (surviving, others)
+}
+
+/// Whether a script that prints the field describes its content, so that the field does not survive
+/// an error.
+fn is_of_content(name: &[u8]) -> bool {
     const OF_CONTENT: [&str; 7] = [
         "content-type",
         "content-length",
@@ -78,35 +124,47 @@ fn survives(name: &[u8], tables: Tables) -> bool {
         "etag",
         "location",
     ];
-    let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-    match tables {
-        Tables::OfScript => !OF_CONTENT.iter().any(|known| is(known)),
-        _ => is("set-cookie"),
-    }
+    let mut known = OF_CONTENT.iter();
+    known.any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Applies the rules of `Header` to the tables, and returns the fields of both.
+/// Applies the rules of `Header` to the table of surviving fields and to the other table.
 fn change_tables(
     rules: &Rules,
     tables: Tables,
-    mut fields: Fields,
+    [surviving, fields]: [&mut Fields; 2],
     variables: &ExpressionVariables,
-) -> Fields {
-    let mut surviving = Fields::new();
-    if matches!(tables, Tables::OfFile | Tables::OfScript) {
-        let survives = |field: &(Vec<u8>, Vec<u8>)| survives(&field.0, tables);
-        (surviving, fields) = fields.into_iter().partition(survives);
-    }
-    let holding = |rule: &&Arc<HeaderRule>| holds(&rule.condition, variables);
-    for rule in rules.headers.iter().filter(holding) {
-        match (rule.always, tables) {
-            (false, Tables::OfServer) => {}
-            (false, _) | (true, Tables::One) => change(rule, &mut fields, variables),
-            (true, _) => change(rule, &mut surviving, variables),
+) {
+    push_vary(fields, variables);
+    for rule in &rules.headers {
+        if tables == Tables::Server && !rule.always {
+            continue;
+        }
+        let holds = holds(&rule.condition, variables);
+        push_vary(fields, variables);
+        if !holds {
+            continue;
+        }
+        match rule.always && !changes_type(rule, tables) {
+            true => change(rule, surviving, variables),
+            false => change(rule, fields, variables),
         }
     }
-    surviving.append(&mut fields);
-    surviving
+}
+
+/// Whether the rule changes the Content-Type of the content, in whichever table the rule works, as
+/// in Apache.
+fn changes_type(rule: &HeaderRule, tables: Tables) -> bool {
+    use HeaderAction::{Edit, EditEvery, Set};
+    let is_of_content = matches!(rule.action, Set | Edit | EditEvery);
+    rule.name.eq_ignore_ascii_case("content-type") && (is_of_content || tables == Tables::Server)
+}
+
+/// Adds the fields that conditions have read since the last call to Vary.
+fn push_vary(fields: &mut Fields, variables: &ExpressionVariables) {
+    for name in variables.varying.take() {
+        fields.push((b"Vary".to_vec(), name.into_bytes()));
+    }
 }
 
 fn parse(lines: &[u8]) -> Fields {
@@ -222,9 +280,9 @@ fn edited(
     edited
 }
 
-fn add_expiry(expires: &Expires, fields: &mut Fields) {
+fn add_expiry(expires: &Expires, surviving: &Fields, fields: &mut Fields) {
     let field = |name: &str| {
-        let mut known = fields.iter();
+        let mut known = fields.iter().chain(surviving);
         known.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
     };
     if field("expires").is_some() {

@@ -50,6 +50,25 @@ pub fn plan(
     })
 }
 
+/// Returns whether the rules of `Substitute` change the response. `file`: the path whose suffixes
+/// count. The rules change neither a part of a
+/// file nor a body with a content coding.
+pub fn edits(
+    request: &Request<'_>,
+    file: &[u8],
+    settings: &Settings,
+    status: u16,
+    lines: &[u8],
+) -> bool {
+    let rules = &settings.output.substitutions;
+    if rules.are_off() || status::has_no_body(status) || status == 206 {
+        return false;
+    }
+    let known = ResponseCoding::of(lines);
+    let any_status = is_set(request, settings, "filter-errordocs");
+    !known.is_coded && rules.are_for(status, known.media_type, file, any_status)
+}
+
 /// Returns whether the response may be sent in this coding to clients that accept it.
 pub fn offers(
     rules: &Compression,

@@ -1,10 +1,10 @@
-//! Compresses the body of a program's response on its way to the client.
+//! Compresses or edits the body of a program's response on its way to the client.
 //!
-//! Small pieces are compressed on the event loop. A thread compresses large pieces, and meanwhile
-//! no output of the program is read. When the program pauses, the client gets everything that the
-//! program has sent.
+//! Small pieces are processed on the event loop. A thread processes large pieces, and meanwhile no
+//! output of the program is read. When the program pauses, the client gets everything that the
+//! program has sent, except for the beginning of a line that is edited.
 
-use crate::filters::{Encoder, IN_PLACE};
+use crate::filters::{Editor, Encoder, LineTooLong, Transform, IN_PLACE};
 use crate::handlers::{Backend, Fault};
 use mehari_config::Coding;
 use std::future::Future;
@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::task::JoinHandle;
 
-/// The number of bytes that are collected before a thread compresses them.
+/// The number of bytes that are collected before a thread processes them.
 const BATCH: usize = 256 * 1024;
 /// The most bytes read from the program at a time.
 const ROOM: usize = 64 * 1024;
@@ -21,26 +21,26 @@ const ROOM: usize = 64 * 1024;
 pub struct Filtered {
     inner: Backend,
     stage: Stage,
-    /// The program's output that is not compressed yet.
+    /// The program's output that is not processed yet.
     plain: Vec<u8>,
-    /// The compressed output. The client has taken the first `taken` bytes.
+    /// The processed output. The client has taken the first `taken` bytes.
     ready: Vec<u8>,
     taken: usize,
-    /// Whether the encoder holds bytes that the client should get if the program pauses.
+    /// Whether the transform holds bytes that the client should get if the program pauses.
     unflushed: bool,
     /// How the program's body ended.
     end: Option<Result<(), Fault>>,
 }
 
 enum Stage {
-    Encoding(Box<Encoder>),
-    Away(JoinHandle<io::Result<Compressed>>),
-    /// Everything has been compressed.
+    Working(Box<Transform>),
+    Away(JoinHandle<io::Result<Processed>>),
+    /// Everything has been processed.
     Done,
 }
 
-/// The result of a step: the encoder, unless it has finished, and the output of the step.
-type Compressed = (Option<Box<Encoder>>, Vec<u8>);
+/// The result of a step: the transform, unless it has finished, and the output of the step.
+type Processed = (Option<Box<Transform>>, Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
@@ -53,13 +53,22 @@ impl Filtered {
     /// Prepares the filter for a body that has not arrived yet.
     pub fn begin(coding: Coding, level: u32) -> io::Result<impl FnOnce(Backend) -> Filtered> {
         let encoder = Encoder::new(coding, level, None)?;
-        Ok(move |inner| Filtered {
-            stage: Stage::Encoding(Box::new(encoder)),
-            ..Filtered::holding(inner, Vec::new())
-        })
+        Ok(|inner| Filtered::working(inner, Transform::Encode(encoder)))
     }
 
-    /// Makes a filter that holds a complete compressed body.
+    /// Makes a filter that edits a body that has not arrived yet.
+    pub fn editing(inner: Backend, editor: Editor) -> Filtered {
+        Filtered::working(inner, Transform::Edit(editor))
+    }
+
+    fn working(inner: Backend, transform: Transform) -> Filtered {
+        Filtered {
+            stage: Stage::Working(Box::new(transform)),
+            ..Filtered::holding(inner, Vec::new())
+        }
+    }
+
+    /// Makes a filter that holds a complete processed body.
     pub fn holding(inner: Backend, ready: Vec<u8>) -> Filtered {
         Filtered {
             inner,
@@ -91,7 +100,7 @@ impl Filtered {
         matches!(self.stage, Stage::Done)
     }
 
-    /// Returns the remaining length of the compressed body if the body is complete.
+    /// Returns the remaining length of the processed body if the body is complete.
     pub fn held_length(&self) -> Option<u64> {
         let left = self.ready.len() - self.taken;
         self.is_complete().then_some(left as u64)
@@ -119,17 +128,17 @@ impl Filtered {
                     })
                 }
                 Stage::Away(thread) => {
-                    let compressed = ready!(Pin::new(thread).poll(cx));
-                    let compressed = compressed.map_err(io::Error::other);
-                    self.put(compressed.and_then(|done| done))?;
+                    let processed = ready!(Pin::new(thread).poll(cx));
+                    let processed = processed.map_err(io::Error::other);
+                    self.put(processed.and_then(|done| done))?;
                 }
-                Stage::Encoding(_) => {
+                Stage::Working(_) => {
                     if let Poll::Ready(step) = self.gather(cx) {
-                        self.compress(step)?;
+                        self.process(step)?;
                     } else if self.plain.is_empty() && !self.unflushed {
                         return Poll::Pending;
                     } else {
-                        self.compress(Step::Flush)?;
+                        self.process(Step::Flush)?;
                     }
                 }
             }
@@ -154,39 +163,48 @@ impl Filtered {
         })
     }
 
-    fn compress(&mut self, step: Step) -> Result<(), Fault> {
-        let Stage::Encoding(encoder) = std::mem::replace(&mut self.stage, Stage::Done) else {
+    fn process(&mut self, step: Step) -> Result<(), Fault> {
+        let Stage::Working(transform) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return Ok(());
         };
         self.unflushed = step == Step::More;
         let plain = std::mem::take(&mut self.plain);
         if plain.len() <= IN_PLACE {
-            return self.put(compressed(encoder, &plain, step));
+            return self.put(processed(transform, &plain, step));
         }
-        let thread = tokio::task::spawn_blocking(move || compressed(encoder, &plain, step));
+        let thread = tokio::task::spawn_blocking(move || processed(transform, &plain, step));
         self.stage = Stage::Away(thread);
         Ok(())
     }
 
-    fn put(&mut self, compressed: io::Result<Compressed>) -> Result<(), Fault> {
+    fn put(&mut self, processed: io::Result<Processed>) -> Result<(), Fault> {
         self.stage = Stage::Done;
-        let (encoder, bytes) = compressed.map_err(|_| Fault::Filter)?;
+        let (transform, bytes) = processed.map_err(|error| fault(&error))?;
         self.ready = bytes;
         self.taken = 0;
-        if let (Some(encoder), false) = (encoder, matches!(self.end, Some(Err(_)))) {
-            self.stage = Stage::Encoding(encoder);
+        if let (Some(transform), false) = (transform, matches!(self.end, Some(Err(_)))) {
+            self.stage = Stage::Working(transform);
         }
         Ok(())
     }
 }
 
-fn compressed(mut encoder: Box<Encoder>, plain: &[u8], step: Step) -> io::Result<Compressed> {
-    encoder.write(plain)?;
+/// Returns the fault of a filter that has failed.
+pub fn fault(error: &io::Error) -> Fault {
+    let inner = error.get_ref();
+    match inner.is_some_and(|inner| inner.is::<LineTooLong>()) {
+        true => Fault::LongLine,
+        false => Fault::Filter,
+    }
+}
+
+fn processed(mut transform: Box<Transform>, plain: &[u8], step: Step) -> io::Result<Processed> {
+    transform.write(plain)?;
     match step {
-        Step::Finish => return Ok((None, encoder.finish()?)),
-        Step::Flush => encoder.flush()?,
+        Step::Finish => return Ok((None, transform.finish()?)),
+        Step::Flush => transform.flush()?,
         Step::More => {}
     }
-    let bytes = encoder.take();
-    Ok((Some(encoder), bytes))
+    let bytes = transform.take();
+    Ok((Some(transform), bytes))
 }

@@ -5,15 +5,12 @@
 //! sends the output of its filters as the response. `pipeline` calls [`begin`], also for paths that
 //! pages with server-side includes request.
 
-use crate::content::body::FileBody;
-use crate::content::{Answer, Content};
+use crate::content::Answer;
 use crate::handlers::{Backend, BackendHead, Fault, HandlerOutcome};
 use crate::shared::PerlExchange;
 use mehari_pool::{Fetch, Head, ResponseOutcome, FETCH_FOLLOWS};
 use rustix::net::{send, SendFlags};
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -25,6 +22,8 @@ pub struct Through {
     pub exchange: PerlExchange,
     /// The front's handler, if its head has not arrived yet.
     asked: Option<Box<Backend>>,
+    /// Whether a program makes the response.
+    of_program: bool,
     flow: Flow,
 }
 
@@ -32,21 +31,13 @@ pub struct Through {
 struct Flow {
     /// `None`: the worker has the whole body, or reads no more.
     socket: Option<UnixStream>,
-    source: Source,
+    /// The answer. `None`: there is no body, or it has ended.
+    source: Option<Box<Backend>>,
     buffer: Vec<u8>,
     sent: usize,
     /// Why the body is incomplete.
     fault: Option<Fault>,
 }
-
-enum Source {
-    Backend(Box<Backend>),
-    File(Pin<Box<dyn Future<Output = ReadPart>>>),
-    Nothing,
-}
-
-/// A file, the next part of its bytes, and whether more bytes may follow.
-type ReadPart = (Box<FileBody>, Vec<u8>, io::Result<bool>);
 
 /// Gives the front's answer to the filters of the worker that asked for it. An error page of the
 /// front is not filtered, as in Apache.
@@ -66,10 +57,14 @@ pub fn begin(
     let mut through = Through {
         exchange,
         asked: None,
+        of_program: false,
         flow,
     };
     match work {
-        HandlerOutcome::Backend(backend) => through.asked = Some(Box::new(backend)),
+        HandlerOutcome::Backend(backend) => {
+            through.of_program = matches!(backend, Backend::Cgi(_));
+            through.asked = Some(Box::new(backend));
+        }
         HandlerOutcome::Answer(answer) if is_for_filters(&answer) => through.give_answer(answer),
         work => return Err((through.exchange, work)),
     }
@@ -122,6 +117,10 @@ impl Through {
         self.exchange.is_complete() && self.flow.fault.is_none()
     }
 
+    pub fn is_of_program(&self) -> bool {
+        self.of_program
+    }
+
     pub fn take_interim(&mut self) -> Option<Head> {
         match &mut self.asked {
             Some(asked) => asked.take_interim(),
@@ -136,9 +135,7 @@ impl Through {
             bytes: 0,
             head: &head.lines,
         });
-        if let Some(asked) = self.asked.take() {
-            self.flow.source = Source::Backend(asked);
-        }
+        self.flow.source = self.asked.take();
     }
 
     fn give_answer(&mut self, answer: Answer) {
@@ -149,12 +146,7 @@ impl Through {
             bytes: 0,
             head: &head,
         });
-        match answer.content {
-            Content::Bytes(bytes) => self.flow.buffer.extend_from_slice(&bytes),
-            Content::Shared(bytes) => self.flow.buffer.extend_from_slice(&bytes),
-            Content::Cached(resource) => self.flow.buffer.extend_from_slice(resource.body()),
-            Content::File(body) => self.flow.source = read_part(body),
-        }
+        self.flow.source = Some(Box::new(Backend::answered(answer)));
     }
 }
 
@@ -165,7 +157,7 @@ impl Flow {
         socket.set_nonblocking(true)?;
         Ok(Flow {
             socket: Some(UnixStream::from_std(socket)?),
-            source: Source::Nothing,
+            source: None,
             buffer: vec![FETCH_FOLLOWS],
             sent: 0,
             fault: None,
@@ -193,7 +185,7 @@ impl Flow {
     /// Closes the socket, which ends the body.
     fn stop(&mut self) {
         self.socket = None;
-        self.source = Source::Nothing;
+        self.source = None;
         self.buffer = Vec::new();
     }
 
@@ -220,41 +212,19 @@ impl Flow {
 
     /// Reads the next bytes of the answer. `false`: the body has ended.
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        match &mut self.source {
-            Source::Nothing => Poll::Ready(false),
-            Source::Backend(backend) => match ready!(backend.poll_body(cx, &mut self.buffer, ROOM))
-            {
-                Ok(true) => Poll::Ready(true),
-                Ok(false) => {
-                    self.source = Source::Nothing;
-                    Poll::Ready(true)
-                }
-                Err(fault) => {
-                    self.fault = Some(fault);
-                    Poll::Ready(false)
-                }
-            },
-            Source::File(reading) => {
-                let (body, part, more) = ready!(reading.as_mut().poll(cx));
-                self.buffer = part;
-                self.source = match more {
-                    Ok(true) => read_part(body),
-                    Ok(false) => Source::Nothing,
-                    Err(_) => {
-                        self.fault = Some(Fault::Filter);
-                        return Poll::Ready(false);
-                    }
-                };
+        let Some(source) = &mut self.source else {
+            return Poll::Ready(false);
+        };
+        match ready!(source.poll_body(cx, &mut self.buffer, ROOM)) {
+            Ok(true) => Poll::Ready(true),
+            Ok(false) => {
+                self.source = None;
                 Poll::Ready(true)
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                Poll::Ready(false)
             }
         }
     }
-}
-
-fn read_part(mut body: Box<FileBody>) -> Source {
-    Source::File(Box::pin(async move {
-        let mut part = Vec::new();
-        let more = body.read(&mut part, ROOM).await;
-        (body, part, more)
-    }))
 }

@@ -9,6 +9,7 @@ use mehari_auth::passwords;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
 use mehari_pool::Login;
 use mehari_resolve::names::Query;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -36,7 +37,10 @@ impl Evaluation<'_> {
             if settings.is_guarded_by_perl() {
                 return Some(Decision::Status(Some(settings.clone()), 403));
             }
-            if let Err(refusal) = self.admits(route, settings, rule_state) {
+            if let Err(refusal) = self
+                .allows_method(settings, rule_state)
+                .and_then(|()| self.admits(route, settings, rule_state))
+            {
                 return Some(refusal);
             }
             if let Some(state) = rule_state {
@@ -44,6 +48,9 @@ impl Evaluation<'_> {
             }
         }
         let settings = &route.settings;
+        if let Err(refusal) = self.allows_method(settings, rule_state) {
+            return Some(refusal);
+        }
         let declined = if settings.runs_phases() {
             self.prepare_worker_results(route, rule_state)
         } else {
@@ -52,16 +59,36 @@ impl Evaluation<'_> {
         declined.err()
     }
 
+    /// Refuses a method that `AllowMethods` does not name.
+    fn allows_method(
+        &self,
+        settings: &Arc<Settings>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
+        if settings.rules.allow_method(self.request.method) {
+            return Ok(());
+        }
+        let methods = settings.rules.methods.iter().flatten();
+        let methods: Vec<&str> = methods.map(String::as_str).collect();
+        let line = format!("Allow: {}\r\n", methods.join(", "));
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.say_once(line.as_bytes());
+        Err(Decision::Status(Some(settings.clone()), 405))
+    }
+
     /// Evaluates `SSLRequire`, which counts like `Deny`.
     fn meets_tls_requirements(
         &self,
         route: &Route,
         settings: &Settings,
-        rule_state: &Option<Box<RuleState>>,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> bool {
         let variables = self.variables(route, settings, rule_state.as_deref());
         let mut requirements = settings.rules.tls_requirements.iter();
-        requirements.all(|rule| rule.holds(&variables))
+        let meets = requirements.all(|rule| rule.holds(&variables));
+        let varying = variables.varying.into_inner();
+        RuleState::note_varying(rule_state, varying);
+        meets
     }
 
     /// Notes the front's results for a worker whose Perl handlers decide about access. `Err`:
@@ -210,10 +237,11 @@ impl Evaluation<'_> {
         what: impl Fn(&Visitor<'_>) -> R,
     ) -> Result<R, Query> {
         let groups = settings.rules.authentication.group_file.as_deref();
-        ruling(rule_state, |rule_state, asked| {
+        let varying = RefCell::new(Vec::new());
+        let ruling = ruling(rule_state, |rule_state, asked| {
             let state = rule_state.as_deref();
             let variables = self.variables(route, settings, state);
-            what(&Visitor {
+            let result = what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,
                 method: self.request.method,
@@ -226,7 +254,11 @@ impl Evaluation<'_> {
                     groups.is_some_and(|file| passwords::is_member(file, user, group))
                 },
                 is_named: &|test| self.is_named(test, state.map(|state| &state.identity), asked),
-            })
-        })
+            });
+            varying.borrow_mut().append(&mut variables.varying.take());
+            result
+        });
+        RuleState::note_varying(rule_state, varying.into_inner());
+        ruling
     }
 }

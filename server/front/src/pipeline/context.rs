@@ -148,6 +148,8 @@ impl RequestContext {
     pub fn redirect(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(state) = &mut self.rule_state {
             state.restart_rules(self.redirect.as_ref());
+            // The response is that of the new resource alone.
+            state.varying.clear();
         }
         if !self.declined.error_lines.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);

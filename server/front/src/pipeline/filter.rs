@@ -1,14 +1,98 @@
-//! Adds the output filters of a place to a program's response.
+//! Adds the output filters of a place to a response: [`edit`] applies the rules of `Substitute`,
+//! and [`apply`] compresses the result.
 
 use super::client::ClientStream;
-use crate::filters::{self, Plan, IN_PLACE};
-use crate::handlers::{Backend, Filtered};
+use crate::content::Answer;
+use crate::filters::{self, Editor, Plan, IN_PLACE};
+use crate::handlers::{fault, Backend, Fault, Filtered, HandlerOutcome};
 use crate::pipeline::{RequestContext, RequestSource};
-use mehari_config::Coding;
+use crate::request::Request;
+use mehari_config::{Coding, Settings};
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
+
+/// Returns an answer of the front, as a back end if the rules of `Substitute` change the answer.
+pub fn answered(
+    request: &Request<'_>,
+    file: &[u8],
+    settings: &Settings,
+    answer: Answer,
+) -> HandlerOutcome {
+    let lines = || answer.lines().concat();
+    let is_edited = !settings.output.substitutions.are_off()
+        && !answer.is_of_server()
+        && filters::edits(request, file, settings, answer.status, &lines());
+    match is_edited {
+        true => HandlerOutcome::Backend(Backend::answered(answer)),
+        false => HandlerOutcome::Answer(answer),
+    }
+}
+
+/// Applies the rules of `Substitute` to a response, and changes the head accordingly.
+///
+/// # Errors
+/// A line of a short response is or becomes too long.
+pub async fn edit<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    head: &mut Head,
+    lines: &mut HeaderBlock,
+    backend: &mut Backend,
+) -> Result<(), Fault> {
+    let Some(settings) = context.settings.as_deref() else {
+        return Ok(());
+    };
+    let rules = &settings.output.substitutions;
+    if rules.are_off() {
+        return Ok(());
+    }
+    // An answer of the front is a back end only if it is changed.
+    let is_edited = matches!(backend, Backend::Answered(_)) || {
+        let request = client.request(context);
+        filters::edits(&request, request.path(), settings, head.status, &head.lines)
+    };
+    if !is_edited {
+        return Ok(());
+    }
+    let mut kept = Vec::with_capacity(head.lines.len());
+    for line in head.lines.split_inclusive(|byte| *byte == b'\n') {
+        if !has_name(line, b"content-length") {
+            kept.extend_from_slice(line);
+        }
+    }
+    head.lines = kept;
+    head.content_length = None;
+    *lines = header_block::validate(&head.lines).unwrap_or_default();
+    let mut editor = Editor::new(rules);
+    let small = match backend.is_complete() {
+        true => read_complete(backend).await,
+        false => None,
+    };
+    match small {
+        None => backend.wrap(|inner| Filtered::editing(inner, editor)),
+        Some(bytes) if bytes.len() > IN_PLACE => {
+            backend.wrap(|inner| Filtered::editing(inner, editor).fed(bytes));
+        }
+        Some(bytes) => {
+            let written = editor.write(&bytes);
+            let edited = written.and_then(|()| editor.finish());
+            let edited = edited.map_err(|error| fault(&error))?;
+            backend.wrap(|inner| Filtered::holding(inner, edited));
+            // A program sends no body for HEAD, so the length of the body for GET is unknown.
+            if !context.is_head {
+                head.content_length = backend.held_length();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn has_name(line: &[u8], name: &[u8]) -> bool {
+    let end = memchr::memchr(b':', line).unwrap_or(line.len());
+    line[..end].eq_ignore_ascii_case(name)
+}
 
 /// Adds the output filters for a program's response, and changes the head accordingly.
 pub async fn apply<C: ClientStream>(

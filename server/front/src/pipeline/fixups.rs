@@ -11,7 +11,7 @@ use mehari_config::Settings;
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_observe::Lookup;
-use mehari_pool::Named;
+use mehari_pool::{Login, Named};
 use mehari_text::percent;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,6 +24,12 @@ impl Evaluation<'_> {
     ) -> Result<Decision, Problem> {
         let settings = route.settings.clone();
         let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
+        if settings.rules.redirect.is_some() {
+            let variables = self.variables(&route, &settings, rule_state.as_deref());
+            if let Some(decision) = self.redirect_place(&settings, &variables) {
+                return Ok(decision);
+            }
+        }
         let redirects = &settings.rules.redirects;
         if let Some(decision) = self.redirect(redirects, &path.merged, &settings) {
             return Ok(decision);
@@ -130,6 +136,9 @@ impl Evaluation<'_> {
                 kind: b"ClientCert".to_vec(),
             };
             state.identity.user = Some(User::named(named, settings));
+            if settings.runs_phases() && state.access.login == Login::Unasked {
+                state.access.login = Login::Named(user.as_bytes().into());
+            }
         }
     }
 
@@ -145,6 +154,8 @@ impl Evaluation<'_> {
         let state = rule_state.clone();
         let variables = self.variables(route, &route.settings, state.as_deref());
         header_rules::change_request(rules, &mut fields, &variables);
+        let varying = variables.varying.into_inner();
+        RuleState::note_varying(rule_state, varying);
         rule_state.get_or_insert_with(Default::default).fields = Some(fields);
     }
 }

@@ -1,16 +1,21 @@
 //! Applies the header rules of a place to the head of a response.
 
 use super::RequestContext;
-use crate::filters::header_rules::{self, Tables};
+use crate::filters::header_rules::{self, KnownTables, Tables, FORCE_NO_VARY};
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::shared::Shared;
+use mehari_config::Settings;
+use mehari_pool::TableMarks;
 
 /// A response before the rules of its place.
 pub struct Unruled<'a> {
     pub status: u16,
     pub lines: [&'a [u8]; 2],
     pub tables: Tables,
+    pub marks: &'a TableMarks,
+    /// Whether the response has several Vary fields. Like Apache, the front joins them.
+    pub repeats_vary: bool,
 }
 
 /// Applies the configuration's rules to the header lines of a response, each `Name: value\r\n`.
@@ -23,6 +28,8 @@ pub fn of_response<'r>(
         status,
         lines,
         tables,
+        marks,
+        repeats_vary,
     }: Unruled<'_>,
 ) -> Option<Vec<u8>> {
     let site = shared.site();
@@ -33,12 +40,23 @@ pub fn of_response<'r>(
         .rule_state
         .as_deref()
         .map_or(&[][..], |state| &state.lines);
+    // As in Apache, an error page does not say on which fields its refusal depends.
+    let varying = match context.rule_state.as_deref() {
+        Some(state) if tables != Tables::Server => &state.varying[..],
+        _ => &[],
+    };
     let rules = &settings.rules;
     let set = context
         .rule_state
         .as_deref()
         .map_or(&[][..], |state| &state.edge.fields);
-    if noted.is_empty() && set.is_empty() && !rules.examines_response() {
+    let is_ruled = !noted.is_empty()
+        || !varying.is_empty()
+        || !set.is_empty()
+        || repeats_vary
+        || forbids_vary(context, settings)
+        || rules.examines_response();
+    if !is_ruled {
         return None;
     }
     let all = [lines[0], lines[1], noted].concat();
@@ -50,7 +68,20 @@ pub fn of_response<'r>(
     variables.came = context.time;
     variables.lasted = context.time.elapsed().unwrap_or_default();
     variables.set_env = &settings.programs.set_env;
+    *variables.varying.borrow_mut() = varying.to_vec();
+    let tables = KnownTables {
+        kind: tables,
+        marks,
+        noted: noted.iter().filter(|byte| **byte == b'\n').count(),
+    };
     Some(header_rules::change_response(
         rules, tables, &variables, set,
     ))
+}
+
+/// Whether a rule has set `force-no-vary`, with which Apache sends no Vary.
+fn forbids_vary(context: &RequestContext, settings: &Settings) -> bool {
+    let noted = context.rule_state.as_deref();
+    noted.is_some_and(|state| state.variable(FORCE_NO_VARY.as_bytes()).is_some())
+        || (settings.programs.set_env.iter()).any(|(name, _)| name == FORCE_NO_VARY)
 }

@@ -2,6 +2,7 @@
 
 use super::cache::{answer_after_failure, receive, Received};
 use super::client::{ClientStream, Gone};
+use super::filter;
 use super::handle::page;
 use super::respond;
 use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
@@ -34,7 +35,17 @@ pub async fn answer<C: ClientStream>(
             context.note_lines(&lines);
             return Ok(Some(HandlerOutcome::Elsewhere(target, 200)));
         }
-        Ok(BackendHead::Answered(answer)) => return Ok(Some(HandlerOutcome::Answer(*answer))),
+        Ok(BackendHead::Answered(answer)) => {
+            let request = client.request(context);
+            // A page of the cache has passed the filters already.
+            let is_kept = context.cache.status.get().is_kept();
+            return Ok(Some(match context.settings.as_deref() {
+                Some(settings) if !is_kept => {
+                    filter::answered(&request, request.path(), settings, *answer)
+                }
+                _ => HandlerOutcome::Answer(*answer),
+            }));
+        }
         Ok(BackendHead::Page(status)) => return Ok(Some(page(client, context, status))),
         Ok(BackendHead::Upgrade(head)) => {
             let is_done = client.upgrade(context, backend, &head).await?;
@@ -66,6 +77,9 @@ pub async fn answer<C: ClientStream>(
     if !lines.purge.is_empty() {
         let cache = &client.shared().cache;
         cache.purge_said(&client.request(context), &head.lines, &lines);
+    }
+    if let Err(fault) = filter::edit(client, context, &mut head, &mut lines, backend).await {
+        return Ok(Some(page_of_fault(client, context, fault)));
     }
     if let Some(fill_lock) = fill_lock {
         let request = client.request(context);
@@ -157,7 +171,7 @@ fn waited_for(backend: &Backend) -> &'static str {
         Backend::Proxy(_) => "back end",
         Backend::Filtered(filtered) => waited_for(filtered.inner()),
         Backend::Captured(captured) => waited_for(captured.inner()),
-        Backend::Deferred(_) | Backend::Gone => "answer of the front",
+        Backend::Deferred(_) | Backend::Answered(_) | Backend::Gone => "answer of the front",
     }
 }
 

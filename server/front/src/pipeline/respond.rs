@@ -13,7 +13,7 @@ use crate::pipeline::{RequestContext, RequestSource};
 use mehari_config::Handler;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
-use mehari_pool::Head;
+use mehari_pool::{Head, UNMARKED};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -61,10 +61,12 @@ pub fn start_answer<C: ClientStream>(
         status: answer.status,
         lines: answer.lines(),
         tables: if answer.is_of_server() {
-            Tables::OfServer
+            Tables::Server
         } else {
-            Tables::OfFile
+            Tables::Handler
         },
+        marks: &UNMARKED,
+        repeats_vary: false,
     };
     let changed = changed_lines(client, context, unruled);
     let resource = match &answer.content {
@@ -126,7 +128,7 @@ pub async fn program<C: ClientStream>(
 ) -> Result<(), Gone> {
     context.status = head.status;
     context.note_reason(head.reason.take());
-    let tables = tables(context, backend);
+    let tables = tables(context, backend, head.status);
     filter::apply(client, context, &mut head, &mut lines, backend).await;
     let length = match lines.content_length.or(head.content_length) {
         _ if status::has_no_body(head.status) => BodyLength::Bodiless,
@@ -146,10 +148,12 @@ pub async fn program<C: ClientStream>(
         status: head.status,
         lines: kept,
         tables: if head.is_redirect {
-            Tables::OfServer
+            Tables::Server
         } else {
             tables
         },
+        marks: &head.marks,
+        repeats_vary: lines.vary_fields > 1,
     };
     let changed = changed_lines(client, context, unruled);
     let response = ResponseHead {
@@ -185,19 +189,26 @@ pub async fn program<C: ClientStream>(
     client.end_response(body.is_cut_off(), body.framing).await
 }
 
-/// Returns the tables of a program's fields. What a script prints is known. A Perl handler may put
-/// a field into either table.
-fn tables(context: &RequestContext, backend: &Backend) -> Tables {
+/// Returns the tables of the fields that a back end sends, unless its worker has said them. What a
+/// script prints survives an error. For a PSGI application, Plack's handler for Apache chooses the
+/// table by the status.
+pub fn tables(context: &RequestContext, backend: &Backend, status: u16) -> Tables {
     let set = context
         .settings
         .as_ref()
         .and_then(|settings| settings.handlers.set.as_ref());
-    let by_handler = matches!(set, Some(Handler::Perl { .. } | Handler::Psgi(_)));
-    match backend {
-        Backend::Cgi(_) => Tables::OfScript,
-        Backend::Perl(..) if !by_handler => Tables::OfScript,
-        Backend::Captured(captured) => tables(context, captured.inner()),
-        _ => Tables::One,
+    match (backend, set) {
+        (Backend::Captured(captured), _) => tables(context, captured.inner(), status),
+        (Backend::Filtered(filtered), _) => tables(context, filtered.inner(), status),
+        (Backend::Through(through), _) if through.is_of_program() => Tables::Script,
+        (Backend::Cgi(_), _) => Tables::Script,
+        (Backend::Proxy(exchange), _) if exchange.is_program() => Tables::Script,
+        (Backend::Perl(..), Some(Handler::Perl { .. })) => Tables::Handler,
+        (Backend::Perl(..), Some(Handler::Psgi(_))) if (200..300).contains(&status) => {
+            Tables::Handler
+        }
+        (Backend::Perl(..), _) => Tables::Script,
+        _ => Tables::Handler,
     }
 }
 

@@ -5,6 +5,7 @@
 //! same for the rules of folders, in the fixup stage.
 
 mod folder;
+mod place;
 mod redirects;
 
 use super::rules::{Decision, Evaluation, Need, RedirectTarget};
@@ -43,7 +44,18 @@ impl Evaluation<'_> {
                 return Ok(Some(need));
             }
             self.set_variables(&host.rules.variables, None, rule_state);
-            if let Some(decision) = self.rewrite_path(&path, rule_state) {
+            let redirected = self.begin_at_place(&path, rule_state)?;
+            let decision = self.rewrite_path(&path, rule_state);
+            // The section's redirect applies to a path that the rules leave or map to another path.
+            let stays = match &decision {
+                None => decided(rule_state).is_none(),
+                Some(Decision::Led(_)) => is_mapped(&decided(rule_state)),
+                Some(_) => false,
+            };
+            if let (true, Some(_)) = (stays, &redirected) {
+                return Ok(redirected);
+            }
+            if let Some(decision) = decision {
                 return Ok(Some(decision));
             }
         }
@@ -52,9 +64,10 @@ impl Evaluation<'_> {
         if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(rule_state) {
             return Ok(None);
         }
+        let settings = self.early_settings(&path, settings);
         let rules = &host.rules.redirects;
         let redirect = self.redirect(rules, &path.merged, &settings);
-        if redirect.is_none() {
+        if redirect.is_none() && !place::take_alias(rule_state) {
             if let Some(mapped) = virtual_root::map(host, self.request, &path.merged)? {
                 let state = rule_state.get_or_insert_with(Default::default);
                 state.mapping.take_virtual(mapped);
@@ -163,7 +176,10 @@ impl Evaluation<'_> {
             rule_state: rule_state.as_deref().cloned().unwrap_or_default(),
         };
         let rewritten = run.run_rules(rewriting);
-        let state = run.rule_state;
+        let mut state = run.rule_state;
+        for field in run.variables.varying.into_inner() {
+            state.vary(&field);
+        }
         if let Some((map, key)) = self.shared.lookups.maps.take_wanted() {
             return Err(Need::LookUp { map, key });
         }
@@ -173,6 +189,10 @@ impl Evaluation<'_> {
         }
         Ok(rewritten)
     }
+}
+
+fn is_mapped(destination: &Option<Destination>) -> bool {
+    matches!(destination, Some(Destination::Mapped))
 }
 
 /// Returns a decision for the same request with another target, if the target differs.

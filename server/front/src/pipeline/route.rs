@@ -142,7 +142,7 @@ impl Evaluation<'_> {
     pub(super) fn route_at_place(
         &self,
         route: &Rc<Route>,
-        rule_state: &Option<Box<RuleState>>,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
         let variables = self.variables(route, &route.settings, rule_state.as_deref());
         let nothing = MappingState::default();
@@ -154,10 +154,13 @@ impl Evaluation<'_> {
             mapping,
             Some(&variables),
         )?;
-        Ok(Rc::new(match mapping.back_end() {
+        let again = Rc::new(match mapping.back_end() {
             Some(proxied) => routing::to_back_end(self.site, self.request, &again, proxied),
             None => again,
-        }))
+        });
+        let varying = variables.varying.into_inner();
+        RuleState::note_varying(rule_state, varying);
+        Ok(again)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use crate::content::spool::Spooled;
 use crate::content::{Answer, FileTarget};
+use crate::filters::edits;
 use crate::handlers::file::coded;
 use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
+use crate::pipeline::filter;
 use crate::pipeline::included::Inside;
 use crate::pipeline::negotiate;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
@@ -107,6 +109,7 @@ pub fn start_without_perl(
             match ssi::begin_page(shared, request, route, target, &Inside)
                 .unwrap_or_else(|| file(shared, request, route, target))
             {
+                Ok(HandlerOutcome::Answer(answer)) => Ok(answer),
                 Ok(work) => return work,
                 Err(problem) => Err(problem),
             }
@@ -131,7 +134,8 @@ pub fn start_without_perl(
         RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
         RouteOutcome::Refused(problem) => Err(*problem),
     };
-    done.map(HandlerOutcome::Answer).unwrap_or_else(|problem| {
+    let answered = |answer| filter::answered(request, &route.file, &route.settings, answer);
+    done.map(answered).unwrap_or_else(|problem| {
         if let RouteOutcome::File(_) = route.outcome {
             shared.routing.routes.forget(route.host, request.path());
         }
@@ -146,6 +150,12 @@ fn file(
     route: &Route,
     target: &FileTarget,
 ) -> Result<HandlerOutcome, Problem> {
+    let is_read = matches!(request.method, b"GET" | b"HEAD" | b"POST");
+    if is_read && !route.settings.output.substitutions.are_off() {
+        if let Some(answer) = edited(shared, request, route, target)? {
+            return Ok(HandlerOutcome::Answer(answer));
+        }
+    }
     match request.error() {
         None => match coded::answer(shared, request, route, target)? {
             HandlerOutcome::Answer(answer) => {
@@ -158,6 +168,36 @@ fn file(
             page.map(HandlerOutcome::Answer)
         }
     }
+}
+
+/// Returns the whole file without a coding, if the rules of `Substitute` change the response.
+fn edited(
+    shared: &Shared,
+    request: &Request<'_>,
+    route: &Route,
+    target: &FileTarget,
+) -> Result<Option<Answer>, Problem> {
+    let (settings, files) = (&route.settings, &shared.content.files);
+    let resource = target.resource(None, settings, files)?;
+    let status = request.error().unwrap_or(200);
+    if !edits(request, &route.file, settings, status, resource.lines()) {
+        return Ok(None);
+    }
+    if let Some(status) = request.error() {
+        return file_of_error(target, settings, files, status).map(Some);
+    }
+    let mut fields = request.fields.to_owned();
+    let is_left = |name: &[u8]| {
+        let known = ["range", "if-range", "accept-encoding"];
+        !known
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    fields.retain(|(name, _)| is_left(name));
+    let fields = Fields::Owned(&fields);
+    let request = &Request { fields, ..*request };
+    let answer = crate::handlers::file::answer(request, target, settings, files)?;
+    Ok(Some(answer))
 }
 
 /// Logs why a request was refused. The level depends on the status: a missing file is logged only

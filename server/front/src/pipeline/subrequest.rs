@@ -2,7 +2,7 @@
 //! PerlTransHandler that has changed the URI, and for an internal redirect in the worker.
 
 use crate::handlers::perl;
-use crate::pipeline::rules;
+use crate::pipeline::rules::{self, Evaluation};
 use crate::request::rule_state::{Destination, MappingState, RuleState};
 use crate::request::virtual_root;
 use crate::request::{Fields, Peer, Protocol, Request};
@@ -55,7 +55,7 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         state
     });
     if state.is_none() {
-        state = virtual_state(&site, &request);
+        state = virtual_state(shared, &site, &request);
     }
     let nothing = MappingState::default();
     let mapping = state.as_ref().map_or(&nothing, |state| &state.mapping);
@@ -70,10 +70,16 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
     }
 }
 
-/// Returns what is known of a path in a folder named after the host.
-fn virtual_state(site: &Site, request: &Request<'_>) -> Option<Box<RuleState>> {
+/// Returns what is known of a path that an alias of its section maps, or that is in a folder named
+/// after the host.
+fn virtual_state(shared: &Shared, site: &Site, request: &Request<'_>) -> Option<Box<RuleState>> {
     let path = Path::decode(request.path()).ok()?;
     let host = site.host(request.virtual_host);
+    let mut aliased = None;
+    let evaluation = Evaluation::new(shared, request, site);
+    if evaluation.map_at_place(&path, &mut aliased).ok()? {
+        return aliased;
+    }
     let mapped = virtual_root::map(host, request, &path.merged).ok()??;
     let mut state = Box::<RuleState>::default();
     state.mapping.take_virtual(mapped);

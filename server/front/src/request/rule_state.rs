@@ -7,7 +7,7 @@ mod identity;
 mod mapping;
 
 pub use identity::{Checked, ClientIdentity, User};
-pub use mapping::{Destination, Likeness, MappingState, SimilarName, SimilarNames};
+pub use mapping::{AliasedFile, Destination, Likeness, MappingState, SimilarName, SimilarNames};
 
 use crate::request::Redirect;
 use mehari_pool::{Declined, Login};
@@ -22,6 +22,8 @@ pub struct RuleState {
     pub query: Option<Vec<u8>>,
     /// Header lines that rules add to every response, such as cookies.
     pub lines: Vec<u8>,
+    /// The fields of the request that conditions have read. Vary names them.
+    pub varying: Vec<String>,
     /// Whether a `RewriteRule [END]` has ended all rewriting.
     pub ended: bool,
     /// Answers of `RewriteMap` programs: map, key and value.
@@ -85,6 +87,7 @@ impl RuleState {
     pub fn has_notes(&self) -> bool {
         !self.variables.is_empty()
             || !self.lines.is_empty()
+            || !self.varying.is_empty()
             || !self.mapping.forced.is_empty()
             || self.ended
     }
@@ -136,8 +139,17 @@ impl RuleState {
 
     /// Notes that the response depends on this field of the request.
     pub fn vary(&mut self, field: &str) {
-        let line = [b"Vary: ", field.as_bytes(), b"\r\n"].concat();
-        self.say_once(&line);
+        let is = |known: &String| known.eq_ignore_ascii_case(field);
+        if !self.varying.iter().any(is) {
+            self.varying.push(field.to_string());
+        }
+    }
+
+    /// Notes the fields that conditions have read.
+    pub fn note_varying(rule_state: &mut Option<Box<RuleState>>, fields: Vec<String>) {
+        for field in fields {
+            rule_state.get_or_insert_with(Default::default).vary(&field);
+        }
     }
 
     /// Returns a `RewriteMap` program's answer for a key, if the program was asked.

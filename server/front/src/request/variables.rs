@@ -8,6 +8,7 @@ use mehari_http::path::Path;
 use mehari_observe::Lookup;
 use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A text that a pattern has matched, and the pattern's groups in the text.
@@ -39,6 +40,8 @@ pub struct ExpressionVariables<'a> {
     pub lines: &'a [u8],
     pub came: SystemTime,
     pub lasted: Duration,
+    /// The fields of the request that conditions have read.
+    pub varying: RefCell<Vec<String>>,
 }
 
 impl<'a> ExpressionVariables<'a> {
@@ -65,6 +68,7 @@ impl<'a> ExpressionVariables<'a> {
             lines: &[],
             came: UNIX_EPOCH,
             lasted: Duration::ZERO,
+            varying: RefCell::default(),
         }
     }
 
@@ -96,17 +100,25 @@ impl<'a> ExpressionVariables<'a> {
     }
 
     fn field(&self, name: &str) -> &[u8] {
+        self.sent_field(name).unwrap_or_default()
+    }
+
+    /// Whether the request has the field.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.sent_field(name).is_some()
+    }
+
+    fn sent_field(&self, name: &str) -> Option<&[u8]> {
         let changed = self.rule_state.and_then(|state| state.fields.as_ref());
         let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
         match changed {
             Some(fields) => {
                 let mut fields = fields.iter();
-                fields
-                    .find(|(known, _)| is(known))
-                    .map_or(&[], |(_, value)| value)
+                let found = fields.find(|(known, _)| is(known));
+                found.map(|(_, value)| &value[..])
             }
-            None if is(b"host") => self.request.host,
-            None => self.request.field(name).unwrap_or_default(),
+            None if is(b"host") => Some(self.request.host),
+            None => self.request.field(name),
         }
     }
 
@@ -263,7 +275,9 @@ impl VariableSource for ExpressionVariables<'_> {
             Piece::Literal(bytes) => into.extend_from_slice(bytes),
             Piece::Variable(name) => self.variable(name, into),
             Piece::Ahead(name) => self.variable(name, into),
-            Piece::Field(name) => into.extend_from_slice(self.field(name)),
+            Piece::Field(name) | Piece::UnvariedField(name) => {
+                into.extend_from_slice(self.field(name))
+            }
             Piece::Response(name) => self.response(name, into),
             Piece::Environment(name) => into.extend(self.environment(name).unwrap_or_default()),
             Piece::Group(number) => self.group(self.groups, *number, into),
@@ -298,6 +312,10 @@ impl VariableSource for ExpressionVariables<'_> {
                 into.extend_from_slice(format!("D={}", self.lasted.as_micros()).as_bytes());
             }
         }
+    }
+
+    fn note_varying(&self, field: Cow<'_, str>) {
+        self.varying.borrow_mut().push(field.into_owned());
     }
 }
 

@@ -4,6 +4,7 @@ use crate::request::path_of;
 use crate::request::variables::{ExpressionVariables, Match};
 use mehari_config::{Check, Escape, Groups, RewriteCondition, VariableSource};
 use mehari_http::path::Path;
+use std::borrow::Cow;
 
 use super::Run;
 
@@ -27,7 +28,7 @@ pub(super) struct TrueConditions<'c> {
     /// The last condition that matched a pattern.
     pub(super) last: Option<OwnedMatch>,
     /// The request fields that made conditions true.
-    pub(super) fields: Vec<&'c str>,
+    pub(super) fields: Vec<Cow<'c, str>>,
 }
 
 impl Run<'_> {
@@ -67,11 +68,18 @@ impl Run<'_> {
             let known = last.as_ref().map(OwnedMatch::borrow);
             let variables = self.facts_for(matched, known, None);
             let (holds, groups) = check(condition, &variables);
+            // The fields that an expression reads count whether or not the rule applies.
+            if !condition.unvaried {
+                let read = variables.varying.take();
+                self.variables.varying.borrow_mut().extend(read);
+            }
             if groups.is_some() {
                 last = groups;
             }
             if holds {
-                fields.extend(condition.fields());
+                // Like Apache, names only the fields that the request has.
+                let read = condition.fields().into_iter();
+                fields.extend(read.filter(|name| self.variables.has_field(name)));
             }
             match (holds, condition.or_next) {
                 (true, true) => {

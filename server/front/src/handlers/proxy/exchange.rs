@@ -167,6 +167,11 @@ impl ProxyExchange {
     }
 
     /// Returns whether a member has the request.
+    /// Whether the back end is a FastCGI program.
+    pub fn is_program(&self) -> bool {
+        matches!(self.reader, Reader::FastCgi(_))
+    }
+
     pub fn is_begun(&self) -> bool {
         self.begun
     }

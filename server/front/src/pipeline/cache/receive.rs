@@ -7,7 +7,7 @@ use crate::cache::{key, CacheStatus};
 use crate::filters::header_rules::Tables;
 use crate::handlers::{Backend, Captured, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
-use crate::pipeline::RequestContext;
+use crate::pipeline::{respond, RequestContext};
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_cache::{field, fields, Arrival, Page, Terms};
@@ -66,10 +66,12 @@ pub fn receive(
         status,
         lines: [&head.lines[..], &[]],
         tables: if head.is_redirect {
-            Tables::OfServer
+            Tables::Server
         } else {
-            Tables::One
+            respond::tables(context, backend, status)
         },
+        marks: &head.marks,
+        repeats_vary: lines.vary_fields > 1,
     };
     let ruled = headers::of_response(shared, context, || *request, unruled);
     let said = ruled.as_deref().unwrap_or(&head.lines);

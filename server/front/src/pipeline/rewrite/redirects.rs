@@ -3,7 +3,10 @@
 use crate::content::Answer;
 use crate::pipeline::rules::{Decision, Evaluation};
 use crate::request::canonical::{absolute, has_scheme};
-use mehari_config::{Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text};
+use mehari_config::{
+    is_url, LogLevel, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text,
+};
+use mehari_observe::Origin;
 use mehari_text::percent;
 use std::sync::Arc;
 
@@ -20,12 +23,45 @@ impl Evaluation<'_> {
         let Some(to) = &rule.to else {
             return Some(Decision::Status(Some(settings.clone()), rule.status));
         };
-        let mut target = target(rule, to, rest, path);
+        let target = target(rule, to, rest, path);
+        Some(self.redirected_to(settings, rule.status, target))
+    }
+
+    /// Returns the redirect to a URL or a path. The request's query follows a target without a
+    /// query.
+    pub(super) fn redirected_to(
+        &self,
+        settings: &Arc<Settings>,
+        status: u16,
+        mut target: Vec<u8>,
+    ) -> Decision {
+        if !target.starts_with(b"/") && !is_url(&target) {
+            self.log_no_url(&target);
+            return Decision::Status(None, 500);
+        }
         if !target.contains(&b'?') {
             target = joined(&target, self.request.query());
         }
-        let location = absolute(self.request, &self.host.names, target);
-        Some(redirected(settings.clone(), rule.status, location))
+        let location = match settings.rules.relative_redirects {
+            true => target,
+            false => absolute(self.request, &self.host.names, target),
+        };
+        redirected(settings.clone(), status, location)
+    }
+
+    fn log_no_url(&self, target: &[u8]) {
+        let request = self.request;
+        let text = format!(
+            "{}: Redirect leads to `{}`, which is neither a URL nor a path",
+            request.target.escape_ascii(),
+            target.escape_ascii()
+        );
+        let origin = Origin {
+            request: Some(request.id),
+            ..Origin::default()
+        };
+        let journal = &self.shared.journal;
+        journal.error(request.virtual_host, LogLevel::Error, origin, &text);
     }
 }
 
@@ -54,6 +90,26 @@ pub fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
     } else {
         [path, b"?", query].concat()
     }
+}
+
+/// Escapes the target of a redirect as Apache does. Of the query and the fragment, only bytes that
+/// may not stand in a field are escaped.
+pub(super) fn escaped(target: &[u8]) -> Vec<u8> {
+    let end = memchr::memchr2(b'?', b'#', target).unwrap_or(target.len());
+    let mut escaped = Vec::with_capacity(target.len());
+    for &byte in &target[..end] {
+        match percent::OF_PATHS.has(byte) {
+            true => escaped.push(byte),
+            false => percent::push_lower(byte, &mut escaped),
+        }
+    }
+    for &byte in &target[end..] {
+        match byte.is_ascii_control() || byte == b' ' {
+            true => percent::push_lower(byte, &mut escaped),
+            false => escaped.push(byte),
+        }
+    }
+    escaped
 }
 
 fn escaped_but_query(target: &[u8]) -> Vec<u8> {

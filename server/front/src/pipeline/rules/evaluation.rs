@@ -11,6 +11,7 @@ use crate::request::Request;
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::{Handler, Host, Settings, Site};
+use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
@@ -255,6 +256,13 @@ impl Evaluation<'_> {
         route: &Route,
         rule_state: &mut Option<Box<RuleState>>,
     ) {
+        let encoded_slashes = self.host.mapping.encoded_slashes();
+        if let (false, Ok(path)) = (
+            settings.rules.named_groups.is_empty(),
+            Path::decode_as(self.request.path(), encoded_slashes),
+        ) {
+            self.set_groups(settings, &path, Some(&route.file), rule_state);
+        }
         self.set_variables(&settings.rules.variables, Some(route), rule_state);
     }
 }

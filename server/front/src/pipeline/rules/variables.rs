@@ -15,6 +15,7 @@ impl Evaluation<'_> {
         route: Option<&Route>,
         rule_state: &mut Option<Box<RuleState>>,
     ) {
+        let mut varying = Vec::new();
         for rule in rules {
             let state = rule_state.as_deref();
             let mut variables =
@@ -25,11 +26,12 @@ impl Evaluation<'_> {
             }
             let (text, groups) = match &rule.when {
                 When::Expression(expression) => {
-                    if expression.holds(&variables) {
-                        (Vec::new(), Groups::default())
-                    } else {
+                    let holds = expression.holds(&variables);
+                    varying.extend(variables.varying.take());
+                    if !holds {
                         continue;
                     }
+                    (Vec::new(), Groups::default())
                 }
                 When::Attribute(name, pattern) => {
                     let text = attribute(name, &variables);
@@ -56,6 +58,7 @@ impl Evaluation<'_> {
                 }
             }
         }
+        RuleState::note_varying(rule_state, varying);
     }
 }
 

@@ -19,7 +19,9 @@ pub struct MappingState {
     pub refused_variants: Vec<Vec<u8>>,
     /// The folder named after the host, if it is the request's document root.
     pub document_root: Option<Vec<u8>>,
-    /// Whether a `VirtualScriptAlias` has mapped the path.
+    /// The file of a section's alias, until the server's rules leave the path to the alias.
+    pub aliased: Option<AliasedFile>,
+    /// Whether a `VirtualScriptAlias` or a section's `ScriptAlias` has mapped the path.
     pub is_program: bool,
     /// Whether the host's rules have found no index in the folder.
     pub lacks_index: bool,
@@ -28,6 +30,13 @@ pub struct MappingState {
     /// The names that are similar to the missing name of the resource. `None`: no thread has read
     /// the folder.
     pub similar: Option<Arc<SimilarNames>>,
+}
+
+/// The file to which an alias with one argument leads all paths of its section.
+#[derive(Debug, Clone)]
+pub struct AliasedFile {
+    pub file: Vec<u8>,
+    pub is_program: bool,
 }
 
 /// The names in a folder that are similar to a missing name.
@@ -106,6 +115,7 @@ impl MappingState {
         self.rewritten_in_folder = false;
         self.forced.clear();
         self.document_root = None;
+        self.aliased = None;
         self.is_program = false;
         self.lacks_index = false;
         self.similar = None;
