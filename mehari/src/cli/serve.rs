@@ -18,6 +18,7 @@ mod listen;
 mod managed;
 mod predecessor;
 mod profiling;
+pub mod questions;
 mod reload;
 mod remains;
 mod run;

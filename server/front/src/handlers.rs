@@ -4,6 +4,7 @@
 //! whose head and body the pipeline polls.
 
 mod captured;
+pub mod console;
 pub mod fastcgi;
 pub mod file;
 mod filtered;

@@ -4,8 +4,8 @@
 //! The socket lies in a folder that only the owner can enter. The server also asks the kernel for
 //! the peer's user. A request is one line, and the answer is one JSON object.
 
-use super::tracing;
 use super::upgrade::Upgrader;
+use super::{tracing, watching};
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
 use std::ffi::OsString;
@@ -19,11 +19,6 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// The longest time between the creation of a control socket and the first `listen` on it.
 const NEW: Duration = Duration::from_secs(10);
-
-/// The most bytes of the answer to an inspection, and its longest time. The process that answers
-/// has less time.
-const LONGEST_INSPECTION: u64 = 64 << 20;
-const INSPECTION_TIME: Duration = Duration::from_secs(30);
 
 pub struct Control {
     listener: UnixListener,
@@ -184,6 +179,9 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
     if let Some(order) = line.trim_end().strip_prefix("trace ") {
         return tracing::answer(stream, order, reloader).await;
     }
+    if let Some(seen) = watching::look(line.trim_end(), reloader).await {
+        return seen.write_to(stream).await;
+    }
     let reply = match line.trim_end() {
         "status" => {
             let (pool, front, back_ends) = reloader.status().await;
@@ -193,13 +191,6 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 .with("managed", &reloader.managed())
                 .with("profile_folder", &reloader.profile_folder())
         }
-        "watch" => {
-            let (pool, front, back_ends, watched) = reloader.watch();
-            Reply::status(pool, front, back_ends).with_watched(watched)
-        }
-        "places" => reloader.places(),
-        "errors" => reloader.errors(),
-        "history" => reloader.history(),
         "reload" => match reloader.reload("reload").await {
             Ok(number) => Reply::done(format!("generation {number} serves")),
             Err(reason) => Reply::failed(reason),
@@ -221,12 +212,6 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 Err(reason) => Reply::failed(reason),
             }
         }
-        other if other.starts_with("inspect ") => {
-            match reloader.inspect(&other["inspect ".len()..]).await {
-                Ok(answer) => return relay(answer, stream).await,
-                Err(reason) => Reply::failed(reason),
-            }
-        }
         other if other.starts_with("purge ") => match reloader.purge(&other["purge ".len()..]) {
             Ok(text) => Reply::done(text),
             Err(reason) => Reply::failed(reason),
@@ -243,18 +228,6 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
         },
     };
     stream.write_all(reply.to_json().as_bytes()).await
-}
-
-/// Passes the answer of an inspected process on.
-async fn relay(answer: UnixStream, mut to: UnixStream) -> io::Result<()> {
-    let mut limited = answer.take(LONGEST_INSPECTION);
-    let copied = tokio::io::copy(&mut limited, &mut to);
-    if let Ok(Ok(0)) = tokio::time::timeout(INSPECTION_TIME, copied).await {
-        let reason = "the process ended before it answered, or reached the limit of 20 seconds";
-        to.write_all(Reply::failed(reason.to_owned()).to_json().as_bytes())
-            .await?;
-    }
-    Ok(())
 }
 
 /// Parses `drain NAME` and `resume NAME`. Returns the name, and true for `drain`.
