@@ -303,6 +303,35 @@ fn measure_load_and_scrolling() {
     }
 }
 
+/// Prints what refreshes of an open page cost the console's process.
+#[test]
+#[ignore = "a measurement: cargo test -p mehari-tests --test console_scale -- --ignored --nocapture"]
+fn measure_refreshes() {
+    needs!("chromium");
+    let (console, browser) = shown(1280);
+    let looks = || {
+        let names = "performance.getEntriesByType('resource').map(it => it.name)";
+        let count = browser.evaluate(&format!("{names}.filter(it => it.endsWith('/now')).length"));
+        count.as_u64().expect("a number")
+    };
+    let before = (looks(), processor_ms(console.console.id()));
+    let time = std::time::Duration::from_secs(30);
+    std::thread::sleep(time);
+    let count = looks() - before.0;
+    let spent = processor_ms(console.console.id()) - before.1;
+    let share = 100.0 * spent / time.as_millis() as f64;
+    println!("{count} refreshes in 30 s: {spent} ms, {share:.2} % of a core");
+}
+
+/// The processor time of a process and its threads in milliseconds.
+fn processor_ms(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+    let (_, rest) = stat.rsplit_once(") ").expect("a name");
+    let ticks = rest.split(' ').skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|it| it.parse::<u64>().ok()).sum();
+    ticks as f64 * 1000.0 / rustix::param::clock_ticks_per_second() as f64
+}
+
 /// Returns the milliseconds from the start of a load to the first drawn tiles.
 fn load(browser: &Browser, url: &str) -> f64 {
     browser.go("about:blank");
