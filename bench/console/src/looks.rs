@@ -106,12 +106,7 @@ mod tests {
         let first = of(looks.at("a", || Ok(json!({ "cost_us": 1 }))));
         assert_eq!(first["pause_ms"], 0);
         let cell = looks.0.lock().expect("no panic")["a"].clone();
-        let pause = place
-            .lock()
-            .expect("no panic")
-            .as_ref()
-            .expect("kept")
-            .pause;
+        let pause = cell.lock().expect("no panic").as_ref().expect("kept").pause;
         assert!(pause >= Duration::from_micros(200), "{pause:?}");
     }
 }
