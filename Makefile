@@ -28,6 +28,7 @@ serve: ## serve demo/ on http://127.0.0.1:8080/ (LISTEN=host:port for another pl
 
 test: ## run everything that must hold; the last line is `N passed, N failed, N skipped`
 	@packaging/install-needs build demo test $(if $(CI),ci)
+	@packaging/install-axe $(TARGET)
 	@$(MAKE) --no-print-directory debug
 	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" CARGO="$(CARGO)" CARGO_FLAGS="$(CARGO_FLAGS)" $(PERL) tests/all
 

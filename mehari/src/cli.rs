@@ -19,6 +19,7 @@ mod certificate_process;
 mod check;
 mod compare;
 mod console;
+mod console_process;
 mod control;
 mod crashme;
 mod directives;
@@ -269,6 +270,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         // Only the server itself runs these commands.
         Some("certificate-process") => certificate_process::run(arguments.collect()),
+        Some("console-process") => console_process::run(arguments.collect()),
         Some("keeper-process") => keeper_process::run(arguments.collect()),
         Some("pool-launcher") => pool_launcher::run(arguments.collect()),
         Some("lua-pool") => lua_pool::run(arguments.collect()),

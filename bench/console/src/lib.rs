@@ -8,11 +8,12 @@
 mod assets;
 mod filesystems;
 pub mod inspection;
+mod looks;
 mod machine;
 mod memory;
 mod paths;
 mod processes;
-
+mod sizes;
 mod stack;
 
 pub mod top;

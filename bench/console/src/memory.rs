@@ -3,11 +3,6 @@
 
 use crate::processes;
 use serde::Serialize;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// The shortest time between two looks. The kernel walks the page tables for each look.
-const PAUSE: Duration = Duration::from_secs(5);
 
 /// The memory of a process, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -50,25 +45,11 @@ impl ProcessPages {
     }
 }
 
-/// The last look at all processes of a server.
-#[derive(Default)]
-pub struct MemoryLooks(Mutex<Option<(Instant, Vec<ProcessPages>)>>);
-
-impl MemoryLooks {
-    /// Returns the memory of a process and of all below it, at most five seconds old.
-    pub fn of_tree(&self, root: u32) -> Vec<ProcessPages> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((at, pages)) if at.elapsed() < PAUSE => pages.clone(),
-            _ => {
-                let below = processes::processes_below(root);
-                let all = std::iter::once(root).chain(below);
-                let pages: Vec<ProcessPages> = all.filter_map(ProcessPages::of).collect();
-                *last = Some((Instant::now(), pages.clone()));
-                pages
-            }
-        }
-    }
+/// Returns the memory of a process and of all below it.
+pub fn of_tree(root: u32) -> Vec<ProcessPages> {
+    let below = processes::processes_below(root);
+    let all = std::iter::once(root).chain(below);
+    all.filter_map(ProcessPages::of).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use crate::assets;
 use crate::inspection::{Of, VIEWS};
+use crate::looks::Looks;
 use crate::watched_server::WatchedServer;
 use mehari_loopback::{Content, MediaType, Pages, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 pub struct Console {
     assets: HashMap<&'static str, Content>,
     server: WatchedServer,
+    looks: Looks,
 }
 
 impl Console {
@@ -21,6 +23,7 @@ impl Console {
         Console {
             assets: assets::all(),
             server,
+            looks: Looks::default(),
         }
     }
 }
@@ -31,12 +34,12 @@ impl Pages for Console {
             return asset.clone();
         }
         match path {
-            "api/now" => figures(self.server.now()),
-            "api/places" => figures(self.server.list("places")),
-            "api/errors" => figures(self.server.list("errors")),
-            "api/history" => figures(self.server.list("history")),
-            "api/memory" => figures(self.server.memory()),
-            "api/machine" => figures(Ok(self.server.machine())),
+            "api/now" => self.looks.at("now", || self.server.now()),
+            "api/places" => self.looks.at("places", || self.server.list("places")),
+            "api/errors" => self.looks.at("errors", || self.server.list("errors")),
+            "api/history" => self.looks.at("history", || self.server.list("history")),
+            "api/memory" => self.looks.at("memory", || self.server.memory()),
+            "api/machine" => self.looks.at("machine", || Ok(self.server.machine())),
             "api/views" => figures(Ok(json!({ "views": views() }))),
             other if other.starts_with("api/inspect/") => {
                 figures(self.inspect(&other["api/inspect/".len()..]))

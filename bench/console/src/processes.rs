@@ -28,6 +28,30 @@ pub struct ProcessFacts {
     pub command: String,
 }
 
+/// The sizes of a process in bytes, and its processor time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProcessSizes {
+    pub virtual_size: u64,
+    pub resident: u64,
+    pub shared: u64,
+    pub cpu_ms: u64,
+}
+
+impl ProcessSizes {
+    /// Returns `None` if the process has gone.
+    pub fn of(pid: u32) -> Option<ProcessSizes> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        let facts = ProcessFacts::parse(pid, &stat, &statm)?;
+        Some(ProcessSizes {
+            virtual_size: facts.virtual_size,
+            resident: facts.resident,
+            shared: facts.shared,
+            cpu_ms: facts.cpu_ms,
+        })
+    }
+}
+
 /// The names of users by their numbers.
 #[derive(Default)]
 pub struct UserNames(HashMap<u32, String>);

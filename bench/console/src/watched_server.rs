@@ -2,17 +2,18 @@
 
 use crate::inspection;
 use crate::machine::Machine;
-use crate::memory::MemoryLooks;
+use crate::memory::{self, ProcessPages};
 use crate::processes::{self, ProcessFacts, UserNames};
+use crate::sizes::SizeLooks;
 use crate::stack;
-use serde_json::{json, Map, Value};
+use serde_json::{json, Value};
 
 /// Sends a line to the server's control socket and returns the answer.
 pub type Question = Box<dyn Fn(&str) -> Result<Value, String> + Send + Sync>;
 
 pub struct WatchedServer {
     ask: Question,
-    memory: MemoryLooks,
+    sizes: SizeLooks,
     users: UserNames,
 }
 
@@ -20,7 +21,7 @@ impl WatchedServer {
     pub fn new(ask: Question) -> WatchedServer {
         WatchedServer {
             ask,
-            memory: MemoryLooks::default(),
+            sizes: SizeLooks::default(),
             users: UserNames::read(),
         }
     }
@@ -50,19 +51,13 @@ impl WatchedServer {
         self.answer(word)
     }
 
-    /// Returns the status with the facts of each worker's process, and the machine.
+    /// Returns the status with the sizes of each worker's process, and the machine.
     ///
     /// # Errors
     /// As [`WatchedServer::status`].
     pub fn now(&self) -> Result<Value, String> {
         let mut status = self.status()?;
-        let mut facts = Map::new();
-        for pid in workers(&status) {
-            if let Some(process) = ProcessFacts::of(pid, &self.users) {
-                facts.insert(pid.to_string(), json!(process));
-            }
-        }
-        status["processes"] = Value::Object(facts);
+        status["processes"] = json!(self.sizes.of(&workers(&status)));
         status["machine"] = json!(Machine::read());
         Ok(status)
     }
@@ -74,7 +69,7 @@ impl WatchedServer {
     pub fn memory(&self) -> Result<Value, String> {
         let mut status = self.status()?;
         let front = number(&status["pid"]).unwrap_or_default();
-        status["processes_of_server"] = json!(self.memory.of_tree(front));
+        status["processes_of_server"] = json!(memory::of_tree(front));
         Ok(status)
     }
 
@@ -126,7 +121,7 @@ impl WatchedServer {
         Ok(json!({
             "worker": worker,
             "process": ProcessFacts::of(pid, &self.users),
-            "memory": crate::memory::ProcessPages::of(pid),
+            "memory": ProcessPages::of(pid),
             "libraries": processes::libraries(pid),
             "stack": stack::of(pid),
         }))

@@ -17,17 +17,19 @@ const PAGES = [
   ["errors", "Errors", ErrorsPage], ["back-ends", "Back ends", BackEndsPage],
   ["inside", "Inside", InsidePage], ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
 ];
-const PAUSE = 1000;
+const PAUSE = 1000; // milliseconds between two looks, or more if the server says so
 
 const place = document.getElementById("page"), state = document.getElementById("state");
 const samples = new Samples(), made = new Map();
 let status = null, current = null;
 
-// Returns the server's figures. Throws the reason if there are none.
+// Returns the server's figures. Throws the reason if there are none. The field is proof that this
+// page asks: a page of another site cannot send it.
 async function read(what) {
-  const answer = await fetch(`api/${what}`, { cache: "no-store" });
-  const figures = await answer.json();
-  if (!answer.ok) throw new Error(figures.error);
+  const answer = await fetch(`api/${what}`, { cache: "no-store", headers: { "X-Mehari-Console": "1" } });
+  const isJson = answer.headers.get("content-type") === "application/json";
+  const figures = isJson ? await answer.json() : {};
+  if (!answer.ok) throw new Error(figures.error ?? `the server answers with status ${answer.status}`);
   return figures;
 }
 
@@ -54,23 +56,26 @@ async function show() {
 
 function complain(error) {
   const reason = error instanceof TypeError
-    ? "the console does not answer; start `mehari console` again" : error.message;
+    ? "no answer: has the server, or `mehari console`, ended?" : error.message;
   say(state, reason);
   state.className = "problem";
 }
 
 async function look() {
+  let pause = PAUSE;
   if (!document.hidden) {
     try {
       status = await read("now");
+      pause = Math.max(PAUSE, status.pause_ms);
       samples.add(status);
       say(state, `${status.machine.host}, process ${status.pid}, generation ${status.pool.generation}`);
       state.className = "";
       await show();
+      if (samples.count === 1) performance.mark("first figures");
       await refreshWorker();
     } catch (error) { complain(error); }
   }
-  setTimeout(look, PAUSE);
+  setTimeout(look, pause);
 }
 
 document.getElementById("pages").append(...PAGES.map(([key, title]) => el("a", { href: `#${key}` }, title)));

@@ -105,6 +105,7 @@ class Tiles {
   constructor(openWorker) {
     this.openWorker = openWorker;
     this.tiles = new Map();
+    this.drawn = new Map(); // what each tile shows
     this.field = el("div", { class: "tiles", role: "group", "aria-label": "Workers", onkeydown: event => this.move(event) });
     const key = [["idle", "idle"], ["busy", "busy"], ["long", `busy for more than ${LONG / 1000} s`],
       ["starting", "starting"], ["retiring", "finishing (draining)"]];
@@ -115,13 +116,16 @@ class Tiles {
   show(rows) {
     this.field.classList.toggle("many", rows.length > MANY);
     const seen = new Set(rows.map(row => row.pid));
-    for (const [pid, tile] of this.tiles) if (!seen.has(pid)) { tile.remove(); this.tiles.delete(pid); }
+    for (const [pid, tile] of this.tiles) if (!seen.has(pid)) { tile.remove(); this.tiles.delete(pid); this.drawn.delete(pid); }
     for (const row of rows) this.draw(row, rows.length > MANY);
     const first = this.field.firstElementChild;
     if (first && !this.field.querySelector("[tabindex='0']")) first.tabIndex = 0;
   }
 
   draw(row, isSmall) {
+    const looks = `${row.state} ${row.running_ms} ${row.request?.target} ${isSmall}`;
+    if (this.drawn.get(row.pid) === looks) return;
+    this.drawn.set(row.pid, looks);
     const state = row.state === "busy" && row.running_ms > LONG ? "long" : row.state;
     const what = row.state === "busy" ? time(row.running_ms * 1000) : row.state;
     const request = row.request ? `: ${row.request.method} ${row.request.target}` : "";

@@ -3,11 +3,12 @@
 const KEPT = 300;
 
 export class Samples {
-  constructor() { this.list = []; this.last = null; }
+  constructor() { this.list = []; this.last = null; this.count = 0; }
 
   // Takes one answer of api/now.
   add(status) {
     const now = performance.now(), watched = status.watched, before = this.last;
+    this.count += 1;
     this.last = { now, watched, machine: status.machine, bytes: status.front.bytes };
     if (!before || watched.counted_ms < before.watched.counted_ms) return;
     const seconds = (now - before.now) / 1000;

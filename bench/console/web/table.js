@@ -1,5 +1,5 @@
 // A sortable table that keeps only the visible rows in the document, so ten thousand rows scroll
-// as easily as ten.
+// as easily as ten. A row that scrolls out goes, and the rows that stay are not touched.
 
 import { el, say } from "./elements.js";
 
@@ -9,11 +9,13 @@ const MORE = 12; // rows above and below the visible ones
 export class Table {
   // `columns`: { key, title, number, sort(row), text(row), open(row), opens(row), href(row) }.
   constructor(label, columns, order, options = {}) {
-    Object.assign(this, { columns, order, rows: [], shown: [], height: ROW, filter: "" });
+    Object.assign(this, { columns, order, rows: [], shown: [], height: ROW, filter: "", lines: new Map() });
     this.downwards = options.downwards ?? true;
     this.heads = columns.map(column => el("th", { scope: "col", class: column.number ? "number" : null },
       el("button", { type: "button", onclick: () => this.sortBy(column) }, column.title)));
-    this.body = el("tbody");
+    this.above = gap(columns.length);
+    this.below = gap(columns.length);
+    this.body = el("tbody", {}, this.above, this.below);
     this.table = el("table", {}, el("thead", {}, el("tr", {}, ...this.heads)), this.body);
     this.scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label,
       onscroll: () => this.draw() }, this.table);
@@ -28,8 +30,11 @@ export class Table {
   // Hides or shows a column.
   hide(key, isHidden) {
     const column = this.columns.find(one => one.key === key);
+    if (Boolean(column.hidden) === isHidden) return;
     column.hidden = isHidden;
     this.heads[this.columns.indexOf(column)].hidden = isHidden;
+    for (const line of this.lines.values()) line.element.remove();
+    this.lines.clear();
   }
 
   set(rows) { this.rows = rows; this.arrange(); }
@@ -43,7 +48,9 @@ export class Table {
   arrange() {
     const column = this.columns.find(one => one.key === this.order) ?? this.columns[0];
     const by = column.sort ?? column.text;
-    const takes = row => this.columns.some(one => String(one.text(row)).toLowerCase().includes(this.filter));
+    // The texts of figures are not searched, except of those that lead somewhere.
+    const searched = this.columns.filter(one => !one.number || one.open);
+    const takes = row => searched.some(one => String(one.text(row)).toLowerCase().includes(this.filter));
     const rows = this.filter ? this.rows.filter(takes) : this.rows;
     const keyed = rows.map(row => ({ row, value: by(row) ?? (column.number ? -1 : "") }));
     keyed.sort((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : 0));
@@ -57,38 +64,93 @@ export class Table {
     say(this.count, rows.length === this.rows.length ? `${rows.length}` : `${rows.length} of ${this.rows.length}`);
     this.table.setAttribute("aria-rowcount", rows.length + 1);
     this.empty.hidden = rows.length > 0;
-    this.draw();
+    this.isMeasured = false;
+    this.keepFocus(() => {
+      for (const [index, line] of this.lines) if (index < this.shown.length) line.fill(this.shown[index], index);
+      this.draw();
+    });
+  }
+
+  // Draws, then gives the focus back to the row that had it.
+  keepFocus(draw) {
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
+    draw();
+    if (focused === null || document.activeElement?.dataset.row === focused) return;
+    const again = this.body.querySelector(`[data-row="${CSS.escape(focused)}"]`);
+    (again ?? this.scroll).focus({ preventScroll: true });
   }
 
   draw() {
-    const first = Math.max(0, Math.floor(this.scroll.scrollTop / this.height) - MORE);
+    const first = Math.max(0, Math.min(this.shown.length, Math.floor(this.scroll.scrollTop / this.height) - MORE));
     const visible = Math.ceil((this.scroll.clientHeight || 800) / this.height) + 2 * MORE;
     const last = Math.min(this.shown.length, first + visible);
-    const focused = this.body.contains(document.activeElement)
-      ? document.activeElement.dataset.row : null;
-    const lines = this.shown.slice(first, last).map((row, at) => this.line(row, first + at));
-    this.body.replaceChildren(gap(first * this.height, this.columns.length), ...lines,
-      gap((this.shown.length - last) * this.height, this.columns.length));
-    const height = lines[0]?.getBoundingClientRect().height;
-    if (height) this.height = height;
-    if (focused) this.body.querySelector(`[data-row="${CSS.escape(focused)}"]`)?.focus();
+    for (const [index, line] of this.lines) {
+      if (index >= first && index < last) continue;
+      line.element.remove();
+      this.lines.delete(index);
+    }
+    let next = this.above.nextSibling;
+    for (let index = first; index < last; index += 1) {
+      let line = this.lines.get(index);
+      if (!line) {
+        line = new Line(this.columns);
+        line.fill(this.shown[index], index);
+        this.lines.set(index, line);
+        this.body.insertBefore(line.element, next);
+      }
+      next = line.element.nextSibling;
+    }
+    stretch(this.above, first * this.height);
+    stretch(this.below, (this.shown.length - last) * this.height);
+    if (!this.isMeasured && last > first) this.measure(first);
   }
 
-  line(row, index) {
-    const cells = this.columns.map(column => {
-      const text = String(column.text(row));
-      const content = column.open && (column.opens?.(row) ?? true)
-        ? el("a", { href: column.href(row), "data-row": text,
-            onclick: event => { event.preventDefault(); column.open(row); } }, text)
-        : text;
-      return el("td", { class: column.number ? "number" : null, hidden: column.hidden, title: text.length > 40 ? text : null }, content);
-    });
-    return el("tr", { "aria-rowindex": index + 2 }, ...cells);
+  // Measures the height of a row once it is laid out.
+  measure(first) {
+    const { height } = this.lines.get(first).element.getBoundingClientRect();
+    if (!height) return;
+    this.isMeasured = true;
+    if (height === this.height) return;
+    this.height = height;
+    this.draw();
   }
 }
 
-function gap(height, columns) {
-  const cell = el("td", { colspan: columns });
-  cell.style.height = `${height}px`;
-  return el("tr", { class: "gap", "aria-hidden": "true", hidden: height === 0 }, cell);
+// A row of the document, which shows one row of the table after another.
+class Line {
+  constructor(columns) {
+    this.columns = columns;
+    this.cells = columns.map(column => el("td", { class: column.number ? "number" : null, hidden: column.hidden }));
+    this.element = el("tr", {}, ...this.cells);
+  }
+
+  fill(row, index) {
+    this.row = row;
+    this.element.setAttribute("aria-rowindex", index + 2);
+    this.columns.forEach((column, at) => {
+      const text = String(column.text(row)), cell = this.cells[at];
+      if (text.length > 40) cell.title = text;
+      else if (cell.title) cell.removeAttribute("title");
+      if (!column.open || !(column.opens?.(row) ?? true)) return say(cell, text);
+      const link = cell.firstElementChild ?? this.link(column, cell);
+      link.href = column.href(row);
+      link.dataset.row = text;
+      say(link, text);
+    });
+  }
+
+  link(column, cell) {
+    const link = el("a", { onclick: event => { event.preventDefault(); column.open(this.row); } });
+    cell.replaceChildren(link);
+    return link;
+  }
+}
+
+function gap(columns) {
+  return el("tr", { class: "gap", "aria-hidden": "true", hidden: true }, el("td", { colspan: columns }));
+}
+
+function stretch(gap, height) {
+  gap.hidden = height === 0;
+  gap.firstChild.style.height = `${height}px`;
 }

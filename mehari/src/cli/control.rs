@@ -215,7 +215,11 @@ pub fn message(answer: &Value) -> String {
 
 /// Sends one line to the server at `named`, or to the only one that runs.
 pub fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
-    let mut stream = connect(named)?;
+    ask_on(connect(named)?, word)
+}
+
+/// Sends one line on a stream that the server answers.
+pub fn ask_on(mut stream: UnixStream, word: &str) -> Result<Value, String> {
     // A process that is inspected answers within less time, or the server says that it does not.
     let limit = word.starts_with("inspect ").then_some(INSPECTION_TIME);
     let mut answer = String::new();

@@ -20,6 +20,7 @@ mod listen;
 mod managed;
 mod predecessor;
 mod profiling;
+pub mod questions;
 mod reload;
 pub mod remains;
 mod run;

@@ -1,10 +1,12 @@
-//! The HTTP service on a loopback address.
+//! The HTTP service on a loopback address, or behind a server.
 //!
 //! If the service has a token, every path begins with it, and a request without the token gets 403
-//! and learns nothing. The service only answers GET and HEAD. The Content-Security-Policy allows
+//! and learns nothing. Behind a server, the server decides who may come, and no other process can
+//! connect. The service only answers GET and HEAD. The Content-Security-Policy allows
 //! the pages' own files and nothing else.
 
 use crate::content::Content;
+use crate::listening::{Listening, OnlyFrom};
 use crate::token::Token;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -14,10 +16,12 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
+use std::os::unix::net::UnixListener as StdUnixListener;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 
 /// How long a client may take to send a request's head.
@@ -51,8 +55,18 @@ pub trait Pages: Send + Sync + 'static {
 pub struct Service<P> {
     /// The command that printed the address.
     command: &'static str,
-    token: Option<Token>,
+    admission: Admission,
     pages: P,
+}
+
+/// Who may read the pages.
+enum Admission {
+    /// Whoever knows the token, under a loopback name.
+    Token(Token),
+    /// Everybody on this machine, under a loopback name.
+    Everybody,
+    /// Whom the server has admitted.
+    Server,
 }
 
 type Answer = Response<Full<Bytes>>;
@@ -65,7 +79,7 @@ impl<P: Pages> Service<P> {
     pub fn secret(command: &'static str, pages: P) -> Result<Service<P>, String> {
         Ok(Service {
             command,
-            token: Some(Token::random()?),
+            admission: Admission::Token(Token::random()?),
             pages,
         })
     }
@@ -74,29 +88,54 @@ impl<P: Pages> Service<P> {
     pub fn open(command: &'static str, pages: P) -> Service<P> {
         Service {
             command,
-            token: None,
+            admission: Admission::Everybody,
+            pages,
+        }
+    }
+
+    /// Makes a service for a server, which decides who may read the pages.
+    pub fn behind_server(command: &'static str, pages: P) -> Service<P> {
+        Service {
+            command,
+            admission: Admission::Server,
             pages,
         }
     }
 
     /// Returns the address to open.
     pub fn url(&self, address: SocketAddr) -> String {
-        match &self.token {
-            Some(token) => format!("http://{address}/{}/", token.text()),
-            None => format!("http://{address}/"),
+        match &self.admission {
+            Admission::Token(token) => format!("http://{address}/{}/", token.text()),
+            _ => format!("http://{address}/"),
         }
     }
 
-    /// Serves until `stop` is ready.
+    /// Serves browsers on this machine until `stop` is ready.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
+        self.serve_until(listener, stop).await;
+    }
+
+    /// Serves one process for ever: the server of this number.
+    ///
+    /// # Errors
+    /// The socket cannot be used.
+    pub async fn serve_server(self, listener: StdUnixListener, process: i32) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let listener = UnixListener::from_std(listener)?;
+        let only = OnlyFrom { listener, process };
+        self.serve_until(only, std::future::pending()).await;
+        Ok(())
+    }
+
+    async fn serve_until(self, listener: impl Listening, stop: impl Future<Output = ()>) {
         let shared = Arc::new(self);
         let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
+                accepted = listener.next() => match accepted {
+                    Ok(stream) => {
                         let shared = shared.clone();
                         let service = service_fn(move |request| answer(shared.clone(), request));
                         connections.spawn(hyper::server::conn::http1::Builder::new()
@@ -118,14 +157,15 @@ impl<P: Pages> Service<P> {
         // A page of another site could make its own name stand for 127.0.0.1.
         let host = field(request.headers(), header::HOST);
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        if !["127.0.0.1", "[::1]", "localhost"].contains(&name) {
+        let is_local = ["127.0.0.1", "[::1]", "localhost"].contains(&name);
+        if !is_local && !matches!(self.admission, Admission::Server) {
             return Err(Content::text(
                 StatusCode::FORBIDDEN,
                 "Expected a request for 127.0.0.1 or localhost.\n",
             ));
         }
         let mut path = request.uri().path().trim_start_matches('/');
-        if let Some(token) = &self.token {
+        if let Admission::Token(token) = &self.admission {
             let (given, rest) = path.split_once('/').unwrap_or((path, "missing"));
             if !token.is(given) {
                 let expected = format!(
@@ -212,7 +252,10 @@ mod tests {
     #[test]
     fn only_the_token_on_a_loopback_name_is_admitted() {
         let service = Service::secret("mehari console", NoPages).expect("a token");
-        let token = service.token.as_ref().expect("a token").text();
+        let Admission::Token(token) = &service.admission else {
+            panic!("the service has a token");
+        };
+        let token = token.text();
         let right = format!("/{token}/api/now");
         let cases = [
             ("127.0.0.1:5", Method::GET, right.as_str(), 200),
@@ -232,6 +275,15 @@ mod tests {
                 expected,
                 "{host} {path}"
             );
+        }
+    }
+
+    #[test]
+    fn behind_a_server_any_name_is_admitted_and_only_reads() {
+        let service = Service::behind_server("the console", NoPages);
+        for (method, expected) in [(Method::GET, 200), (Method::HEAD, 200), (Method::POST, 405)] {
+            let status = status_of("www.example.org", method, "/api/now", &service);
+            assert_eq!(status, expected);
         }
     }
 

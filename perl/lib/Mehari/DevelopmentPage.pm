@@ -145,10 +145,10 @@ sub _html {
     my %request = map { $_ => $env->{$_} } grep { /\A[A-Z]/ } keys %$env;
     my %server = map { $_ => $env->{$_} } grep { !/\A[A-Z]/ && $_ ne 'psgix.session' } keys %$env;
     return join '', '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">', '<title>500: ', _escaped(substr $text, 0, 80),
-        "</title><style>$STYLE</style></head><body><h1>", _escaped($text), '</h1><p class="quiet">', _escaped("$env->{REQUEST_METHOD} $env->{REQUEST_URI}"),
+        "</title><style>$STYLE</style></head><body><main><h1>", _escaped($text), '</h1><p class="quiet">', _escaped("$env->{REQUEST_METHOD} $env->{REQUEST_URI}"),
         '. Only browsers on this machine see this page, and only under <code>--watch</code>.</p>',
         $stack ? "<h2>Stack</h2>$stack" : '', '<h2>Request</h2>', _table(\%request), '<h2>Session</h2>',
-        ref $session eq 'HASH' && %$session ? _table($session) : '<p class="quiet">none</p>', '<h2>Environment</h2>', _table(\%ENV), '<h2>PSGI</h2>', _table(\%server), '</body></html>';
+        ref $session eq 'HASH' && %$session ? _table($session) : '<p class="quiet">none</p>', '<h2>Environment</h2>', _table(\%ENV), '<h2>PSGI</h2>', _table(\%server), '</main></body></html>';
 }
 
 sub _frame {
@@ -157,7 +157,7 @@ sub _frame {
     my @lines = _source($frame->{file}, $frame->{line});
     return "<p>$name</p>" unless @lines;
     my $source = join '', map { '<span' . ($_->[0] == $frame->{line} ? ' class="here"' : '') . '>' . sprintf('%5d  ', $_->[0]) . _escaped($_->[1]) . '</span>' } @lines;
-    return '<details' . ($is_open ? ' open' : '') . "><summary>$name</summary><pre>$source</pre></details>";
+    return '<details' . ($is_open ? ' open' : '') . "><summary>$name</summary><pre tabindex=\"0\">$source</pre></details>";
 }
 
 # Returns the lines around a line: their numbers and texts. Empty if the file is no plain file.

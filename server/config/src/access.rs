@@ -188,6 +188,18 @@ impl Requirement {
         }
     }
 
+    /// Tells whether the requirement applies to requests with this method.
+    pub fn decides(&self, method: &[u8]) -> bool {
+        match self {
+            Requirement::Limited(methods, inner) => methods.holds(method) && inner.decides(method),
+            Requirement::Not(inner) => inner.decides(method),
+            Requirement::Any(inner) | Requirement::Every(inner) | Requirement::None(inner) => {
+                inner.iter().any(|inner| inner.decides(method))
+            }
+            _ => true,
+        }
+    }
+
     /// Tells whether the result of the requirement may depend on the user.
     pub fn asks_user(&self) -> bool {
         match self {

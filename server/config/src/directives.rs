@@ -11,6 +11,7 @@ pub use refused::{Refused, REFUSED};
 
 mod access;
 mod cache;
+pub(crate) mod console;
 mod digest;
 mod environment;
 mod files;

@@ -206,6 +206,9 @@ pub struct Program {
     pub environment: Vec<(String, String)>,
     /// The working directory. `None`: the server's working directory.
     pub folder: Option<PathBuf>,
+    /// Whether the program may ask the server what the console shows. Its standard output is then
+    /// the channel for its questions.
+    pub asks_server: bool,
 }
 
 impl Program {
@@ -252,6 +255,9 @@ impl Upstream {
 /// The name of the upstream of `SetHandler lua`.
 pub const LUA_POOL: &str = "lua:";
 
+/// The name of the upstream of `SetHandler mehari-console`.
+pub const CONSOLE: &str = "console:";
+
 /// The name of the upstream with the settings of `SetHandler fcgid-script`, where each script is a
 /// program.
 pub const FCGID: &str = "fcgid:";
@@ -271,6 +277,9 @@ pub struct Proxied {
 
 impl std::fmt::Display for Proxied {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.upstream == CONSOLE {
+            return out.write_str("mehari-console");
+        }
         write!(
             out,
             "proxy {}{}",

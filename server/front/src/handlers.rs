@@ -5,6 +5,7 @@
 
 mod answered;
 mod captured;
+pub mod console;
 pub mod fastcgi;
 pub mod file;
 mod filtered;

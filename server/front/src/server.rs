@@ -27,6 +27,7 @@ use mehari_pool::SubrequestResolver;
 use mehari_upstream::GroupStatus;
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -161,6 +162,12 @@ where {
 
     pub fn site(&self) -> Arc<Site> {
         Arc::clone(&self.0.site())
+    }
+
+    /// Gives the questions of the programs that the front starts to this function. Called before
+    /// the front runs.
+    pub fn answer_programs(&self, answerer: impl Fn(OwnedFd) + 'static) {
+        self.0.backends.upstreams.answer_by(Rc::new(answerer));
     }
 
     /// Returns the state of the back ends.

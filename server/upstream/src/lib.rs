@@ -31,6 +31,7 @@ pub use connection::{Connecting, Connection, Input};
 pub use fault::Fault;
 pub use group::{Group, Lease, Seeking, Wish};
 pub use member::Member;
+pub use program::Answerer;
 pub use report::Report;
 pub use socket::Socket;
 pub use status::{GroupStatus, MemberStatus};

@@ -1,4 +1,5 @@
-//! Starts FastCGI programs and restarts them: several processes share one listening socket.
+//! Starts FastCGI programs, and the console's process, and restarts them: several processes share
+//! one listening socket.
 //!
 //! The server owns the socket, which outlives every process, so connections wait while a process
 //! restarts. While every process fails at its start, the server closes the connections at once, so
@@ -9,6 +10,7 @@ use crate::batch;
 use crate::report::Report;
 use mehari_config::{LogLevel, Program};
 use rustix::event::{PollFd, PollFlags};
+use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -64,6 +66,9 @@ impl Restart {
     }
 }
 
+/// Takes the server's end of the channel on which a program asks it ([`Program::asks_server`]).
+pub type Answerer = Rc<dyn Fn(OwnedFd)>;
+
 /// The processes of one program. Dropping the fleet ends them.
 pub struct Fleet {
     pub program: Program,
@@ -75,13 +80,19 @@ pub struct Fleet {
 impl Fleet {
     /// Starts the processes. The call must be made inside a `LocalSet`, on the thread that lives as
     /// long as the server.
-    pub fn start(program: &Program, report: &Report, restart: Restart) -> io::Result<Fleet> {
+    pub fn start(
+        program: &Program,
+        report: &Report,
+        restart: Restart,
+        answerer: Option<Answerer>,
+    ) -> io::Result<Fleet> {
         rustix::fs::access(&program.file, rustix::fs::Access::EXEC_OK)?;
         let folder = tempfile::Builder::new().prefix("mehari-fcgi-").tempdir()?;
         let socket = folder.path().join("socket");
         let team = Rc::new(Processes {
             listener: OwnedFd::from(UnixListener::bind(&socket)?),
             running: Cell::new(0),
+            answerer: answerer.filter(|_| program.asks_server),
         });
         let keep = |_| {
             let (program, team) = (program.clone(), team.clone());
@@ -112,6 +123,8 @@ struct Processes {
     listener: OwnedFd,
     /// The number of running processes.
     running: Cell<usize>,
+    /// `None`: the program asks nothing.
+    answerer: Option<Answerer>,
 }
 
 impl Processes {
@@ -144,7 +157,7 @@ async fn supervise(program: Program, team: Rc<Processes>, report: Report, restar
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
-        let ended = match spawn(&program, &team.listener) {
+        let ended = match spawn(&program, &team) {
             Ok((child, stderr)) => {
                 team.running.set(team.running.get() + 1);
                 let ended = log_errors_until_exit(child, stderr, &program.file, &report).await;
@@ -171,8 +184,28 @@ async fn supervise(program: Program, team: Rc<Processes>, report: Report, restar
     }
 }
 
+/// Makes the channel of a process that asks the server: the server's end, which does not block, and
+/// the process's end.
+fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (ours, theirs) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    Ok((ours, theirs))
+}
+
 /// Starts a process. A FastCGI program expects its listening socket as standard input.
-fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<ChildStderr>)> {
+fn spawn(program: &Program, team: &Processes) -> io::Result<(Child, Option<ChildStderr>)> {
+    let (answered, stdout) = match &team.answerer {
+        Some(answerer) => {
+            let (ours, theirs) = channel()?;
+            (Some((answerer, ours)), Stdio::from(theirs))
+        }
+        None => (None, Stdio::null()),
+    };
     let mut command = if Path::new(TIED).is_file() {
         let mut command = Command::new(TIED);
         command
@@ -199,13 +232,16 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
         command.current_dir(folder);
     }
     let mut child = command
-        .stdin(Stdio::from(listener.try_clone()?))
-        .stdout(Stdio::null())
+        .stdin(Stdio::from(team.listener.try_clone()?))
+        .stdout(stdout)
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
     if let Some(process) = child.id() {
         batch::schedule(process);
+    }
+    if let Some((answerer, ours)) = answered {
+        answerer(ours);
     }
     let stderr = child.stderr.take();
     Ok((child, stderr))

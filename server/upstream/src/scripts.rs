@@ -58,7 +58,7 @@ impl Running {
             group.is_some_and(|group| group.answered.get() >= since)
         };
         let restart = Restart::WhileItWorks(Rc::new(works));
-        let fleet = Fleet::start(program, report, restart)?;
+        let fleet = Fleet::start(program, report, restart, None)?;
         for back_end in &mut settings.members {
             back_end.address = BackEndAddress::Unix(fleet.socket.clone());
         }

@@ -4,12 +4,12 @@ use crate::chosen::Chosen;
 use crate::group::Group;
 use crate::health;
 use crate::member::Member;
-use crate::program::{Fleet, Restart};
+use crate::program::{Answerer, Fleet, Restart};
 use crate::report::Report;
 use crate::scripts::Scripts;
 use crate::status::GroupStatus;
 use crate::trust::Trust;
-use mehari_config::{BackEndAddress, LogLevel, ProxyTls, Upstream, FCGID};
+use mehari_config::{BackEndAddress, LogLevel, Program, ProxyTls, Upstream, FCGID};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -24,6 +24,8 @@ pub struct Upstreams {
     fleets: RefCell<Vec<Fleet>>,
     scripts: Scripts,
     chosen: Chosen,
+    /// Answers the programs that ask the server.
+    answerer: RefCell<Option<Answerer>>,
     /// Programs that have left the configuration, and the members that may still use them.
     retired: RefCell<Vec<(Fleet, Vec<Rc<Member>>)>>,
 }
@@ -37,10 +39,17 @@ impl Upstreams {
             fleets: RefCell::default(),
             scripts: Scripts::default(),
             chosen: Chosen::default(),
+            answerer: RefCell::default(),
             retired: RefCell::default(),
         };
         all.reconfigure(upstreams, tls);
         all
+    }
+
+    /// Gives the questions of programs to this function. Called before the first
+    /// [`Upstreams::watch`].
+    pub fn answer_by(&self, answerer: Answerer) {
+        self.answerer.replace(Some(answerer));
     }
 
     /// Installs new groups. Running requests finish with their member. If a group stays, its
@@ -117,7 +126,7 @@ impl Upstreams {
             let known = old.iter().position(|fleet| fleet.program == program);
             let fleet = match known {
                 Some(index) => old.swap_remove(index),
-                None => match Fleet::start(&program, &self.report, Restart::Always) {
+                None => match self.start_program(&program) {
                     Ok(fleet) => fleet,
                     Err(error) => {
                         let text = format!("{}: cannot be started: {error}", group.name);
@@ -139,6 +148,11 @@ impl Upstreams {
         let members = self.all_members();
         let mut retired = self.retired.borrow_mut();
         retired.extend(old.into_iter().map(|fleet| (fleet, members.clone())));
+    }
+
+    fn start_program(&self, program: &Program) -> io::Result<Fleet> {
+        let answerer = self.answerer.borrow().clone();
+        Fleet::start(program, &self.report, Restart::Always, answerer)
     }
 
     fn all_members(&self) -> Vec<Rc<Member>> {

@@ -11,6 +11,7 @@ pub mod answer;
 pub mod apache;
 pub mod back_end;
 pub mod binary;
+pub mod browser;
 pub mod client;
 pub mod cookies;
 pub mod crowd;
@@ -38,6 +39,7 @@ pub mod trace;
 
 pub use answer::Answer;
 pub use back_end::BackEnd;
+pub use browser::{Browser, View};
 pub use client::Connection;
 pub use database::{Database, Engine};
 pub use pair::Pair;

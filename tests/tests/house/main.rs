@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-acme",
             "mehari-cgi",
             "mehari-pool",
+            "mehari-wire",
             "mehari-front",
             "mehari-lua-pool",
             "mehari-observe",

@@ -32,9 +32,9 @@ pub fn page(title: &str, data: &Value, tables: &str) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; \
          form-action 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
-         <div id=\"controls\"></div>\n<p id=\"legend\"></p>\n<div id=\"graph\" role=\"tree\" aria-label=\"calls\"></div>\n\
-         <p id=\"detail\" role=\"status\"></p>\n<pre>{}</pre>\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
+         <div id=\"controls\"></div>\n<p id=\"legend\"></p>\n<div id=\"graph\" role=\"group\" aria-label=\"Calls\"></div>\n\
+         <p id=\"detail\" role=\"status\"></p>\n<pre tabindex=\"0\">{}</pre>\n</main>\n\
          <script type=\"application/json\" id=\"data\">{}</script>\n<script>{SCRIPT}</script>\n\
          </body>\n</html>\n",
         digest(SCRIPT),

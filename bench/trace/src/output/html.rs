@@ -19,12 +19,12 @@ pub fn html(requests: &[Anatomy]) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; \
          form-action 'none'; style-src 'sha256-{digest}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Trace</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+         <title>Trace</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
     );
     for anatomy in requests {
         put_request(&mut page, anatomy);
     }
-    page.push_str("</body>\n</html>\n");
+    page.push_str("</main>\n</body>\n</html>\n");
     page
 }
 

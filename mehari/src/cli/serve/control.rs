@@ -6,8 +6,8 @@
 
 use super::keeper::Keeper;
 use super::remains::identity_of_file;
-use super::tracing;
 use super::upgrade::Upgrader;
+use super::{tracing, watching};
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
 use std::ffi::OsString;
@@ -21,11 +21,6 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// The longest time between the creation of a control socket and the first `listen` on it.
 const NEW: Duration = Duration::from_secs(10);
-
-/// The most bytes of the answer to an inspection, and its longest time. The process that answers
-/// has less time.
-const LONGEST_INSPECTION: u64 = 64 << 20;
-const INSPECTION_TIME: Duration = Duration::from_secs(30);
 
 pub struct Control {
     listener: UnixListener,
@@ -190,6 +185,9 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
     if let Some(order) = line.trim_end().strip_prefix("trace ") {
         return tracing::answer(stream, order, reloader).await;
     }
+    if let Some(seen) = watching::look(line.trim_end(), reloader).await {
+        return seen.write_to(stream).await;
+    }
     let reply = match line.trim_end() {
         "status" => {
             let (pool, front, back_ends) = reloader.status().await;
@@ -199,13 +197,6 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 .with("managed", &reloader.managed())
                 .with("profile_folder", &reloader.profile_folder())
         }
-        "watch" => {
-            let (pool, front, back_ends, watched) = reloader.watch();
-            Reply::status(pool, front, back_ends).with_watched(watched)
-        }
-        "places" => reloader.places(),
-        "errors" => reloader.errors(),
-        "history" => reloader.history(),
         "reload" => match reloader.reload("reload").await {
             Ok(number) => Reply::done(format!("generation {number} serves")),
             Err(reason) => Reply::failed(reason),
@@ -230,12 +221,6 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 .await
             {
                 Ok(report) => Reply::report(&report),
-                Err(reason) => Reply::failed(reason),
-            }
-        }
-        other if other.starts_with("inspect ") => {
-            match reloader.inspect(&other["inspect ".len()..]).await {
-                Ok(answer) => return relay(answer, stream).await,
                 Err(reason) => Reply::failed(reason),
             }
         }
@@ -264,18 +249,6 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
         },
     };
     stream.write_all(reply.to_json().as_bytes()).await
-}
-
-/// Passes the answer of an inspected process on.
-async fn relay(answer: UnixStream, mut to: UnixStream) -> io::Result<()> {
-    let mut limited = answer.take(LONGEST_INSPECTION);
-    let copied = tokio::io::copy(&mut limited, &mut to);
-    if let Ok(Ok(0)) = tokio::time::timeout(INSPECTION_TIME, copied).await {
-        let reason = "the process ended before it answered, or reached the limit of 20 seconds";
-        to.write_all(Reply::failed(reason.to_owned()).to_json().as_bytes())
-            .await?;
-    }
-    Ok(())
 }
 
 /// Parses `drain NAME` and `resume NAME`. Returns the name, and true for `drain`.

@@ -14,7 +14,7 @@ use crate::cli::control::Reply;
 use crate::cli::explain::Report;
 use mehari_acme::message::{DomainStatus, Wish};
 use mehari_config::Site;
-use mehari_front::{GroupStatus, Handle, Stats, TraceFilter, Tracing, WatchReport};
+use mehari_front::{GroupStatus, Handle, PlaceReport, Stats, TraceFilter, Tracing, WatchReport};
 use mehari_pool::{Inspected, Plan, Pool, PoolStatus};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -330,8 +330,9 @@ impl Reloader {
         self.front.trace(filter, count)
     }
 
-    pub fn places(&self) -> Reply {
-        watching::places(&self.front.site(), self.front.places())
+    /// Returns what was counted for each place, and the site with their hosts.
+    pub fn places(&self) -> (Arc<Site>, Vec<PlaceReport>) {
+        (self.front.site(), self.front.places())
     }
 
     pub fn errors(&self) -> Reply {

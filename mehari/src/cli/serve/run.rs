@@ -14,7 +14,7 @@ use super::reload::{ReloadParts, Reloader};
 use super::remains::PidFile;
 use super::service_manager::Notify;
 use super::upgrade::{Handed, Upgrader};
-use super::{certificates, listen, signals, watch, Options, Refusal};
+use super::{certificates, listen, questions, signals, watch, Options, Refusal};
 use mehari_cgi::{Cgi, Limits};
 use mehari_config::Site;
 use mehari_front::{Front, Hosts, ListenerOptions, Stop};
@@ -217,6 +217,10 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
         launchers,
     };
     let reloader = Rc::new(Reloader::new(parts, notify.clone(), identity.is_some()));
+    let answering = Rc::downgrade(&reloader);
+    front
+        .handle()
+        .answer_programs(move |channel| questions::answer(channel, answering.clone()));
     if let Some(managed) = &managed {
         reloader.manage(managed.clone());
         spawn_local(managed.clone().follow(front.handle()));

@@ -1,5 +1,6 @@
 //! The directives that choose handlers and rungs, and permit scripts.
 
+use super::console;
 use super::files::suffix;
 use super::includes;
 use super::proxy::passes;
@@ -15,15 +16,21 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|type-map|default-handler|None", 1, 1),
+            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|type-map|mehari-console|default-handler|None", 1, 1),
             "The handler of every request here. perl-script and modperl without a \
-             PerlResponseHandler run scripts on the rung `auto`.",
+             PerlResponseHandler run scripts on the rung `auto`. mehari-console stands in \
+             `<Location>`, beside a Require.",
             |target, arguments| {
-                let parsed = is_parsed(arguments)?;
-                let name = if parsed { HandlerName::File } else { handler_name(target, arguments, true)? };
-                if parsed {
-                    includes::push(target, IncludesChange::Always(true))?;
-                }
+                let name = match is_parsed(arguments)? {
+                    true => {
+                        includes::push(target, IncludesChange::Always(true))?;
+                        HandlerName::File
+                    }
+                    false if arguments.text(0)?.eq_ignore_ascii_case(console::NAME) => {
+                        console::handler(target, arguments)?
+                    }
+                    false => handler_name(target, arguments, true)?,
+                };
                 target.changes.push(Change::SetHandler(name));
                 Ok(())
             },
@@ -183,6 +190,7 @@ pub(super) fn named(
         "upload-progress",
         "upload-progress-xml",
         "upload-progress-json",
+        console::NAME,
         "None",
     ];
     if let Some(url) = text.strip_prefix("proxy:") {
@@ -192,6 +200,9 @@ pub(super) fn named(
     if text.eq_ignore_ascii_case("lua") {
         let proxied = super::proxy::programs::lua_handler(target.site);
         return Ok(HandlerName::Proxy(Arc::new(proxied)));
+    }
+    if text.eq_ignore_ascii_case(console::NAME) {
+        return Err(console::misplaced(arguments, name.argument));
     }
     if ["fcgid-script", "fastcgi-script"].contains(&text.to_ascii_lowercase().as_str()) {
         let proxied = super::proxy::programs::script_handler(target.site);

@@ -31,7 +31,7 @@ impl HostNames {
     }
 
     /// Tells whether this name (in lower case, without port) is a name of the host.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         let own = self.server_name.as_deref();
         let mut aliases = self.aliases.iter();
         own.is_some_and(|own| own.eq_ignore_ascii_case(name))

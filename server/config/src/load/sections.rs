@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::part::InnerSection;
 use super::{finish, Draft, PerlBlock, Reader};
+use crate::directives::console;
 use crate::environment::ProxiedUrls;
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
@@ -392,7 +393,8 @@ impl Reader<'_> {
                     self.unchecked.without_app.push((open.file, open.at));
                 }
                 self.assign_preloads(open.number, &section.changes);
-                let useless = finish::isolates_nothing(&section.changes);
+                let useless = finish::isolates_nothing(&section.changes)
+                    .or_else(|| console::unprotected(&section.changes));
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
                 if let Some(message) = useless {

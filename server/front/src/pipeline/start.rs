@@ -4,7 +4,7 @@ use crate::content::spool::Spooled;
 use crate::content::{Answer, FileTarget};
 use crate::filters::edits;
 use crate::handlers::file::coded;
-use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
+use crate::handlers::{cgi, console, perl, proxy, report, ssi, Backend, HandlerOutcome};
 use crate::pipeline::filter;
 use crate::pipeline::included::Inside;
 use crate::pipeline::negotiate;
@@ -13,7 +13,7 @@ use crate::request::rule_state::ClientIdentity;
 use crate::request::{canonical, trace, Fields, Request};
 use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
-use mehari_config::{Handler, LimitedResource, LogLevel, Rung, Settings, Site};
+use mehari_config::{Handler, LimitedResource, LogLevel, Rung, Settings, Site, CONSOLE};
 use mehari_http::problem::Problem;
 use mehari_observe::Origin;
 use mehari_pool::Body;
@@ -98,13 +98,11 @@ pub fn start_without_perl(
                 Err(problem) => Err(problem),
             }
         }
-        RouteOutcome::Proxied(path) => {
-            let site = shared.site();
-            match proxy::start(shared, request, route, &site, path, body) {
-                Ok(exchange) => return HandlerOutcome::Backend(Backend::Proxy(Box::new(exchange))),
-                Err(problem) => Err(problem),
-            }
-        }
+        RouteOutcome::Proxied(path) => match proxied(shared, request, route, path, body) {
+            Ok(HandlerOutcome::Answer(answer)) => Ok(answer),
+            Ok(outcome) => return outcome,
+            Err(problem) => Err(problem),
+        },
         RouteOutcome::File(target) => {
             match ssi::begin_page(shared, request, route, target, &Inside)
                 .unwrap_or_else(|| file(shared, request, route, target))
@@ -142,6 +140,25 @@ pub fn start_without_perl(
         log_refusal(shared, request, route, problem);
         refusal(shared, request, Some(&route.settings), problem.status)
     })
+}
+
+/// Gives the request to a back end. The console's process has rules of its own.
+fn proxied(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    path: &[u8],
+    body: Body<'_>,
+) -> Result<HandlerOutcome, Problem> {
+    let site = shared.site();
+    if matches!(&route.handler, Handler::Proxy(to) if to.upstream == CONSOLE) {
+        let names = &site.host(request.virtual_host).names;
+        if let Some(answer) = console::answer(request, route, names, path)? {
+            return Ok(HandlerOutcome::Answer(answer));
+        }
+    }
+    let exchange = proxy::start(shared, request, route, &site, path, body)?;
+    Ok(HandlerOutcome::Backend(Backend::Proxy(Box::new(exchange))))
 }
 
 fn file(

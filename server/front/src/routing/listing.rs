@@ -40,8 +40,8 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
     entries.sort();
     let title = html::escape(&String::from_utf8_lossy(path));
     let mut page = format!(
-        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Index of {title}</title></head>\n\
-         <body><h1>Index of {title}</h1>\n<table>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Index of {title}</title></head>\n\
+         <body><main><h1>Index of {title}</h1>\n<table>\n"
     );
     if path != b"/" {
         page.push_str("<tr><td><a href=\"../\">Parent Directory</a></td><td></td><td></td></tr>\n");
@@ -59,7 +59,7 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
             html::escape(&String::from_utf8_lossy(&name))
         ));
     }
-    page.push_str("</table></body></html>\n");
+    page.push_str("</table></main></body></html>\n");
     Ok(Answer {
         content: Content::Bytes(page.into_bytes()),
         ..Answer::new(200, "Content-Type: text/html;charset=UTF-8\r\n")

@@ -1,12 +1,14 @@
-//! Applies the directives of programs that the server starts: `FastCgiServer`, the Lua pool, and
-//! the scripts of `SetHandler fcgid-script`.
+//! Applies the directives of programs that the server starts: `FastCgiServer`, the Lua pool, the
+//! scripts of `SetHandler fcgid-script`, and the console's process.
 
 use super::super::row::*;
 use super::members;
 use crate::{
-    BackEnd, BackEndAddress, PassFrom, Program, Proxied, Site, Speech, Upstream, FCGID, LUA_POOL,
+    BackEnd, BackEndAddress, PassFrom, Program, Proxied, Site, Speech, Upstream, CONSOLE, FCGID,
+    LUA_POOL,
 };
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Returns the name of a program's upstream.
 pub fn name(file: &Path) -> String {
@@ -21,6 +23,7 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
         processes: 2,
         environment: Vec::new(),
         folder: None,
+        asks_server: false,
     };
     let mut index = 1;
     while index < arguments.words.len() {
@@ -40,19 +43,62 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 fn keep(upstream: &mut Upstream, program: Program) {
-    let mut member = members::back_end(super::url::Url {
-        speech: Speech::FastCgi,
+    // A process serves one connection at a time.
+    let member = BackEnd {
+        max: program.processes,
+        idle: program.processes,
+        ..member(&program, Speech::FastCgi)
+    };
+    upstream.members = vec![member];
+    upstream.program = Some(program);
+}
+
+fn member(program: &Program, speech: Speech) -> BackEnd {
+    members::back_end(super::url::Url {
+        speech,
         secure: false,
         // The path only names the program. The socket's address is chosen when the program starts.
         address: BackEndAddress::Unix(program.file.clone()),
         host: "localhost".into(),
         path: String::new(),
-    });
-    // A process serves one connection at a time.
-    member.max = program.processes;
-    member.idle = program.processes;
-    upstream.members = vec![BackEnd { ..member }];
+    })
+}
+
+/// Returns the path of Mehari itself. If the path cannot be found, starting the program fails with
+/// a message.
+fn mehari() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "mehari".into())
+}
+
+/// Returns the handler of `SetHandler mehari-console` in `<Location path>`. One process serves the
+/// consoles of all places.
+pub fn console_handler(site: &mut Site, path: &str) -> Proxied {
+    /// More requests wait. A look into a process may take long.
+    const CONNECTIONS: usize = 32;
+    /// The process closes a connection that is idle for longer.
+    const IDLE_TIME: Duration = Duration::from_secs(5);
+    let program = Program {
+        file: mehari(),
+        arguments: vec!["console-process".into()],
+        processes: 1,
+        environment: Vec::new(),
+        folder: None,
+        asks_server: true,
+    };
+    let upstream = members::upstream(site, CONSOLE);
+    upstream.members = vec![BackEnd {
+        max: CONNECTIONS,
+        idle_time: IDLE_TIME,
+        ..member(&program, Speech::Http)
+    }];
     upstream.program = Some(program);
+    let to = if path.ends_with('/') { "/" } else { "" };
+    Proxied {
+        upstream: CONSOLE.into(),
+        from: PassFrom::Prefix(path.to_owned()),
+        to: Some(to.to_owned()),
+        raw: false,
+    }
 }
 
 /// Sets the upstream of `SetHandler lua`, with this number of processes. `None`: the number does
@@ -62,13 +108,12 @@ pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
     let upstream = members::upstream(site, LUA_POOL);
     let known = upstream.program.as_ref().map(|known| known.processes);
     let program = Program {
-        // The path of Mehari itself. If the path cannot be found, starting the program fails with a
-        // message.
-        file: std::env::current_exe().unwrap_or_else(|_| "mehari".into()),
+        file: mehari(),
         arguments: vec!["lua-pool".into()],
         processes: processes.or(known).unwrap_or(PROCESSES),
         environment: Vec::new(),
         folder: None,
+        asks_server: false,
     };
     keep(upstream, program);
 }
@@ -95,6 +140,7 @@ pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
         processes: PROCESSES,
         environment: Vec::new(),
         folder: None,
+        asks_server: false,
     });
     change(&mut program);
     keep(upstream, program);

@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub fn answer(site: &Site) -> Answer {
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Server Information</title></head>\n\
-         <body><h1>Server Information</h1>\n<dl>\n",
+         <body><main><h1>Server Information</h1>\n<dl>\n",
     );
     let version = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let modules: Vec<&str> = mehari_config::replaced_modules().collect();
@@ -21,7 +21,7 @@ pub fn answer(site: &Site) -> Answer {
     ] {
         let _ = writeln!(page, "<dt>{name}</dt><dd>{}</dd>", html::escape(&value));
     }
-    page.push_str("</dl>\n<h2>Configuration</h2>\n<pre>");
+    page.push_str("</dl>\n<h2>Configuration</h2>\n<pre tabindex=\"0\">");
     let mut last = "";
     for line in site.source.tree.lines() {
         let mut parts = line.splitn(3, '\t');
@@ -35,6 +35,6 @@ pub fn answer(site: &Site) -> Answer {
         }
         let _ = writeln!(page, "{number:>5}  {}", html::escape(text));
     }
-    page.push_str("</pre></body></html>\n");
+    page.push_str("</pre></main></body></html>\n");
     text(200, "text/html; charset=utf-8", page)
 }

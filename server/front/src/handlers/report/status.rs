@@ -118,7 +118,7 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Server status</title>\n\
          <style>body{font:1rem/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}\
-         td,th{padding:0 1rem 0 0;text-align:left}</style></head>\n<body><h1>Server status</h1>\n<table>\n",
+         td,th{padding:0 1rem 0 0;text-align:left}</style></head>\n<body><main><h1>Server status</h1>\n<table>\n",
     );
     for (name, value) in figures {
         let _ = writeln!(
@@ -129,7 +129,7 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
     }
     page.push_str("</table>\n");
     let Some(pool) = pool else {
-        return page + "</body></html>\n";
+        return page + "</main></body></html>\n";
     };
     page.push_str("<h2>Workers</h2>\n<table><tr><th>Process</th><th>Pool</th><th>State</th><th>Held</th><th>Running ms</th><th>Served</th><th>Age s</th><th>Client</th><th>Request</th></tr>\n");
     for worker in &pool.workers {
@@ -149,5 +149,5 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
             html::escape(client), html::escape(&request)
         );
     }
-    page + "</table></body></html>\n"
+    page + "</table></main></body></html>\n"
 }
