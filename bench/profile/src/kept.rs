@@ -60,10 +60,13 @@ impl PartEncoder {
     fn merged(&mut self, profile: &Profile, step: u64) -> Vec<(u64, u32, u32, bool, u32)> {
         let mut seen: Vec<(u64, u32, u32, bool, u32)> = Vec::new();
         let mut places = HashMap::new();
+        let mut stacks = vec![None; profile.stacks.len()];
         for one in &profile.observations {
-            let frames = profile.stacks[one.stack as usize].iter();
-            let frames = frames.map(|&frame| profile.frames[frame as usize].clone());
-            let stack = self.known.stack(frames.collect());
+            let stack = *stacks[one.stack as usize].get_or_insert_with(|| {
+                let frames = profile.stacks[one.stack as usize].iter();
+                let frames = frames.map(|&frame| profile.frames[frame as usize].clone());
+                self.known.stack(frames.collect())
+            });
             let at = if step == 0 {
                 one.at
             } else {
@@ -206,6 +209,7 @@ impl SamplingFacts {
         self.looks += other.looks;
         self.present_seconds += other.present_seconds;
         self.idle += other.idle;
+        self.at_rest += other.at_rest;
         self.other += other.other;
         self.other_running += other.other_running;
         self.torn += other.torn;
