@@ -280,7 +280,37 @@ fn each_planted_unsharing_is_named_with_its_variable_file_line_and_request() {
     );
 }
 
-/// Ten subs and a text of 2 MB, which the module keeps.
+/// Returns the bytes of the pages that no other process has.
+fn private_bytes(pid: &str) -> u64 {
+    let file = format!("/proc/{pid}/smaps_rollup");
+    let text = std::fs::read_to_string(file).expect("a process");
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Private_Dirty:"));
+    let size = line.and_then(|rest| rest.trim().strip_suffix(" kB"));
+    1024 * size
+        .and_then(|size| size.parse::<u64>().ok())
+        .expect("a size")
+}
+
+#[test]
+fn looks_at_a_process_leave_its_shared_memory_shared() {
+    let server = Server::builder()
+        .file("Depot.pm", DEPOT)
+        .conf("PerlRequire @ROOT@/Depot.pm\n")
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let worker = server.workers()[0].to_string();
+    let before = private_bytes(&worker);
+    looked_at(&server, "--leaks", || ());
+    looked_at(&server, "--who", || ());
+    let after = private_bytes(&worker);
+    // The values of the module take more than 10 MiB.
+    assert!(after < before + (1 << 20), "{before} and then {after}");
+}
+
+/// A text of 100 kB, twenty times, which the module keeps.
 const HEAVY: &str = "package Heavy; require Heavy::Part;
 our @texts = map { 'x' x 100_000 } 1 .. 20;
 sub value { return scalar @texts }

@@ -67,11 +67,10 @@ impl PartEncoder {
                 let frames = frames.map(|&frame| profile.frames[frame as usize].clone());
                 self.known.stack(frames.collect())
             });
-            let at = if step == 0 {
-                one.at
-            } else {
-                one.at / step * step
-            };
+            let at = one
+                .at
+                .checked_div(step)
+                .map_or(one.at, |steps| steps * step);
             let key = (at, one.pid, stack, one.is_running);
             let place = *places.entry(key).or_insert(seen.len());
             match seen.get_mut(place).filter(|_| step > 0) {

@@ -1,9 +1,9 @@
 //! Reads another process's memory without stopping it.
 //!
-//! process_vm_readv(2) reads many places in one call. On Linux 5.19 and newer it has a price: a page
-//! that the process shares with the process that forked it is copied for the process first. Only
-//! memory that the process writes itself is read in this way, such as perl's stack. All other memory
-//! is read from `/proc/PID/mem`, which leaves shared pages shared.
+//! process_vm_readv(2) reads many places in one call. On Linux 5.19 and newer it has a price: the
+//! kernel first copies a page for the process that the process shares with the one that forked it.
+//! Only memory that the process writes itself is read in this way, such as perl's stack. Other
+//! memory is read from `/proc/PID/mem`, which leaves shared pages shared.
 #![allow(unsafe_code)] // process_vm_readv(2)
 
 use std::fs::File;
@@ -48,7 +48,7 @@ impl ProcessMemory {
         let Some(file) = file else {
             return open().map(drop);
         };
-        if address < LOWEST || address > LARGEST {
+        if !(LOWEST..=LARGEST).contains(&address) {
             return Err(io::Error::from_raw_os_error(libc::EFAULT));
         }
         match file.read_at(into, address) {

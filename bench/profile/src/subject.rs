@@ -109,10 +109,9 @@ impl Subject {
         };
         let is_on_core = manner.is_alone || before.is_none() || self.clock.count() > before;
         let activity = self.activity(manner, before, is_on_core)?;
-        if !is_on_core && activity == Activity::Running {
-            if core.is_some() && self.clock.core() == core {
-                return Ok(Seen::Displaced);
-            }
+        let has_no_core = !is_on_core && activity == Activity::Running;
+        if has_no_core && core.is_some() && self.clock.core() == core {
+            return Ok(Seen::Displaced);
         }
         let is_running = is_on_core && activity == Activity::Running;
         let is_waiting = activity != Activity::Running;
