@@ -116,12 +116,18 @@ impl UnsharingWatch {
         all
     }
 
-    /// Watches the process until `is_over`, or until the process ends.
+    /// Watches the process until `is_over`, or until the process ends. Calls `begins` when the
+    /// process is watched.
     ///
     /// # Errors
     /// The process cannot be stopped at its page faults.
-    pub fn run(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), MemoryError> {
+    pub fn run(
+        &mut self,
+        begins: &dyn Fn(),
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), MemoryError> {
         let mut faults = FaultWatch::of(self.worker.pid)?;
+        begins();
         let mut places = CodePlaces::default();
         while !is_over() {
             match faults.next(STEP).map_err(MemoryError::NoFaults)? {
@@ -290,9 +296,12 @@ impl<'h> Names<'h> {
         let key = name.keys.last().map(String::as_str);
         let sites = self.sites.of_variable(variable.unwrap_or(0), key);
         let group = variable.map_or_else(|| name.text.clone(), |address| format!("{address:x}"));
-        let name = match name.sub.is_empty() {
-            true => name.text,
-            false => format!("{} of {}", name.text, name.sub),
+        let is_glob = self.heap.is_glob(&self.heap.values[place]);
+        let name = match (name.text.is_empty(), name.sub.is_empty()) {
+            (true, _) => "%main::".to_owned(),
+            (_, true) if is_glob => format!("*{}", name.text),
+            (_, true) => name.text,
+            (_, false) => format!("{} of {}", name.text, name.sub),
         };
         Told { name, group, sites }
     }

@@ -41,12 +41,16 @@ fn watched(options: &MemoryOptions) -> Result<Watched, String> {
     let mut watch = UnsharingWatch::of(pid).map_err(|error| error.to_string())?;
     let begun = Instant::now();
     let until = || is_over.load(Ordering::Relaxed) || begun.elapsed() >= options.duration;
-    eprintln!(
-        "mehari memory: process {pid} shares {}; the watch lasts {:?}, or until Ctrl-C",
-        size(&json!(watch.shared_bytes())),
-        options.duration
-    );
-    watch.run(&until).map_err(|error| error.to_string())?;
+    let shared = size(&json!(watch.shared_bytes()));
+    let begins = || {
+        eprintln!(
+            "mehari memory: process {pid} shares {shared}; the watch lasts {:?}, or until Ctrl-C",
+            options.duration
+        );
+    };
+    watch
+        .run(&begins, &until)
+        .map_err(|error| error.to_string())?;
     let (before, during) = watch.report();
     let requests =
         served.and_then(|served| Some(served_by(options, pid).ok()?.saturating_sub(served)));
