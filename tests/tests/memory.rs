@@ -125,6 +125,27 @@ fn module_that_cannot_be_measured_is_refused_in_one_line() {
 /// A module with ten leaks. A mark says what a line makes grow.
 const SHOP: &str = include_str!("../../bench/memory/tests/perl/Shop.pm");
 
+/// Has `mehari memory` look at a worker for so long as `serve` lasts; returns the report.
+fn looked_at(server: &Server, option: &str, serve: impl FnOnce()) -> Value {
+    let mut command = Command::new(binary::mehari());
+    command.args(["memory", option, "--json", "-d", "5m", "--control"]);
+    command.arg(server.site.path("control"));
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("mehari can be run");
+    let mut errors = BufReader::new(child.stderr.take().expect("it was piped"));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("a line");
+    assert!(line.contains(", or "), "{line}");
+    serve();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::Int).expect("it runs");
+    let mut report = String::new();
+    let mut out = child.stdout.take().expect("it was piped");
+    out.read_to_string(&mut report).expect("text");
+    assert!(child.wait().expect("its end").success(), "{report}");
+    serde_json::from_str(&report).expect("JSON")
+}
+
 /// Has `mehari memory --leaks` compare a worker before and after many requests.
 fn leaks_of(server: &Server, url: &str) -> Value {
     let mut connection = server.connect();
@@ -135,31 +156,15 @@ fn leaks_of(server: &Server, url: &str) -> Value {
         }
     };
     ask(50);
-    let mut command = Command::new(binary::mehari());
-    command.args(["memory", "--leaks", "--json", "-d", "5m", "--control"]);
-    command.arg(server.site.path("control"));
-    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().expect("mehari can be run");
-    let mut errors = BufReader::new(child.stderr.take().expect("it was piped"));
-    let mut line = String::new();
-    errors.read_line(&mut line).expect("a line");
-    assert!(line.contains("the second look follows"), "{line}");
-    ask(200);
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::Int).expect("it runs");
-    let mut report = String::new();
-    let mut out = child.stdout.take().expect("it was piped");
-    out.read_to_string(&mut report).expect("text");
-    assert!(child.wait().expect("its end").success(), "{report}");
-    serde_json::from_str(&report).expect("JSON")
+    looked_at(server, "--leaks", || ask(200))
 }
 
-/// Whether a leak with this in its name has the place among its places.
-fn is_told(report: &Value, name: &str, (file, line): (&str, usize)) -> bool {
-    let leaks = report["leaks"].as_array().into_iter().flatten();
-    let mut named = leaks.filter(|leak| leak["name"].as_str().is_some_and(|it| it.contains(name)));
-    named.any(|leak| {
-        let mut sites = leak["sites"].as_array().into_iter().flatten();
+/// Whether a variable with this in its name has the place among its places.
+fn is_told(variables: &Value, name: &str, (file, line): (&str, usize)) -> bool {
+    let all = variables.as_array().into_iter().flatten();
+    let mut named = all.filter(|one| one["name"].as_str().is_some_and(|it| it.contains(name)));
+    named.any(|one| {
+        let mut sites = one["sites"].as_array().into_iter().flatten();
         sites.any(|site| {
             site["line"] == line && site["file"].as_str().is_some_and(|it| it.ends_with(file))
         })
@@ -185,7 +190,7 @@ fn each_planted_leak_of_a_worker_is_named_with_its_variable_file_and_line() {
     let mut count = 0;
     for (name, line) in marks {
         assert!(
-            is_told(&report, name, ("Shop.pm", line)),
+            is_told(&report["leaks"], name, ("Shop.pm", line)),
             "{name}: {report:#}"
         );
         count += 1;
@@ -214,9 +219,139 @@ $statement->execute; $statement->finish; print 'x';";
         .start();
     let report = leaks_of(&server, &Rung::Registry.url("handles.pl"));
     assert!(
-        is_told(&report, "::dbh->{CachedKids}", ("handles.pl", line)),
+        is_told(
+            &report["leaks"],
+            "::dbh->{CachedKids}",
+            ("handles.pl", line)
+        ),
         "{report:#}"
     );
+}
+
+/// A module that unshares memory in ten ways. A mark names the variable that a line writes.
+const DEPOT: &str = include_str!("../../bench/memory/tests/perl/Depot.pm");
+
+#[test]
+fn each_planted_unsharing_is_named_with_its_variable_file_line_and_request() {
+    let server = Server::builder()
+        .file("Depot.pm", DEPOT)
+        .file(
+            "scripts/unshare.pl",
+            &plain("print Depot::handle($main::number++);"),
+        )
+        .conf("PerlRequire @ROOT@/Depot.pm\n")
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let url = format!("{}?visit=1", Rung::Registry.url("unshare.pl"));
+    let report = looked_at(&server, "--who", || {
+        server.get(&url).expect(200);
+    });
+    assert_eq!(report["requests"], 1, "{report:#}");
+    let marks = DEPOT.lines().zip(1..);
+    let marks = marks.filter_map(|(text, line)| Some((text.split_once("# unshares: ")?.1, line)));
+    let mut count = 0;
+    for (variable, line) in marks {
+        // An element of `@list` is told as `$list[..]`.
+        let name = variable.trim_start_matches(['@', '%', '$']);
+        let name = name.strip_prefix("my @").unwrap_or(name);
+        let place = ("Depot.pm", line);
+        assert!(
+            is_told(&report["unshared"], name, place),
+            "{variable} {line}: {report:#}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 10);
+    let all = report["unshared"].as_array().expect("a list").iter();
+    let by_request = all.filter(|one| one["requests"][0] == *url);
+    assert!(by_request.count() >= 10, "{report:#}");
+    // The worker serves on, and a later look compares with what the zygote still has.
+    server.get(&url).expect(200);
+    let report = looked_at(&server, "--who", || ());
+    let before = &report["before"];
+    assert!(
+        before.as_array().is_some_and(|all| all.iter().any(|one| {
+            one["name"]
+                .as_str()
+                .is_some_and(|name| name.contains("Depot::numbers"))
+        })),
+        "{report:#}"
+    );
+}
+
+/// Returns the bytes of the pages that no other process has.
+fn private_bytes(pid: &str) -> u64 {
+    let file = format!("/proc/{pid}/smaps_rollup");
+    let text = std::fs::read_to_string(file).expect("a process");
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Private_Dirty:"));
+    let size = line.and_then(|rest| rest.trim().strip_suffix(" kB"));
+    1024 * size
+        .and_then(|size| size.parse::<u64>().ok())
+        .expect("a size")
+}
+
+#[test]
+fn looks_at_a_process_leave_its_shared_memory_shared() {
+    let server = Server::builder()
+        .file("Depot.pm", DEPOT)
+        .conf("PerlRequire @ROOT@/Depot.pm\n")
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let worker = server.workers()[0].to_string();
+    let before = private_bytes(&worker);
+    looked_at(&server, "--leaks", || ());
+    looked_at(&server, "--who", || ());
+    let after = private_bytes(&worker);
+    // The values of the module take more than 10 MiB.
+    assert!(after < before + (1 << 20), "{before} and then {after}");
+}
+
+/// A text of 100 kB, twenty times, which the module keeps.
+const HEAVY: &str = "package Heavy; require Heavy::Part;
+our @texts = map { 'x' x 100_000 } 1 .. 20;
+sub value { return scalar @texts }
+1;
+";
+
+#[test]
+fn module_that_workers_load_is_advised_with_what_it_saves() {
+    let script = "use lib '@ROOT@/lib'; require Heavy; print Heavy::value();";
+    let server = Server::builder()
+        .file("lib/Heavy.pm", HEAVY)
+        .file("lib/Heavy/Part.pm", "package Heavy::Part; 1;\n")
+        .file("scripts/heavy.pl", &plain(script))
+        .fill_in(&["scripts/heavy.pl"], &[])
+        .conf("PerlModule POSIX\n")
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let advised = || {
+        let output = server.control(&["memory", "--preload", "--rounds", "2", "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let named = |report: &Value, module: &str| {
+        let advice = report["zygotes"][0]["advice"].as_array().expect("a list");
+        let mut found = advice.iter().filter(|one| one["module"] == module);
+        found.next().cloned()
+    };
+    assert_eq!(named(&advised(), "Heavy"), None);
+    let answer = server.get(&Rung::Registry.url("heavy.pl")).expect(200);
+    assert_eq!(answer, "20");
+    let report = advised();
+    let heavy = named(&report, "Heavy").unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(heavy["workers"], 1, "{report:#}");
+    assert_eq!(heavy["brings"][0], "Heavy::Part", "{report:#}");
+    let bytes = heavy["bytes"].as_f64().expect("a number");
+    assert!((1.9e6..5e6).contains(&bytes), "{report:#}");
+    assert!(heavy["ms"].as_f64() > Some(0.0), "{report:#}");
+    for other in ["Heavy::Part", "POSIX"] {
+        assert_eq!(named(&report, other), None, "{report:#}");
+    }
 }
 
 #[test]

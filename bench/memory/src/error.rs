@@ -19,4 +19,10 @@ pub enum MemoryError {
     TooLarge { pid: u32, bytes: u64 },
     #[error("process {0}: its perl does not tell where its values are")]
     NoHeap(u32),
+    #[error("process {0} was not forked by a running perl, so it shares no variables")]
+    NotForked(u32),
+    #[error("process {0} is not a perl that can be read")]
+    NotPerl(u32),
+    #[error("the kernel does not tell page faults: {0} (perf_event_paranoid above 2 and some containers forbid it: run as root)")]
+    NoFaults(std::io::Error),
 }

@@ -169,13 +169,18 @@ impl Heap {
         self.key(name)
     }
 
-    /// Returns the text of a hash's key.
+    /// Returns the text of a hash's key, as a name shows it.
     pub fn key(&self, key: u64) -> String {
+        self.key_up_to(key, 80)
+    }
+
+    /// Returns the first bytes of the text of a hash's key.
+    pub fn key_up_to(&self, key: u64, most: usize) -> String {
         let length = self
             .memory
             .int(key.wrapping_add(self.layout.key_length as u64)) as usize;
         let at = key.wrapping_add(self.layout.key_text as u64);
-        let bytes = self.memory.bytes(at, length.min(80)).unwrap_or_default();
+        let bytes = self.memory.bytes(at, length.min(most)).unwrap_or_default();
         String::from_utf8_lossy(bytes).into_owned()
     }
 }

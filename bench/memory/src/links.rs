@@ -24,6 +24,8 @@ pub enum Link {
 
 /// The most entries of one hash. A longer chain was misread.
 const MOST_CHAIN: usize = 1 << 26;
+/// The most that is attached to one variable. A longer list was misread.
+const MOST_MAGIC: usize = 64;
 
 impl Heap {
     /// Returns the addresses of the values that a value holds, and how.
@@ -85,22 +87,33 @@ impl Heap {
 
     fn entries(&self, value: &Value, links: &mut Vec<(Link, u64)>) {
         let layout = &self.layout;
+        self.each_entry(value, &mut |entry| {
+            let at = |offset: usize| self.memory.number(entry.wrapping_add(offset as u64));
+            links.push((Link::Key(at(layout.entry_key)), at(layout.entry_value)));
+        });
+    }
+
+    /// Gives the address of each entry of a hash.
+    pub fn each_entry(&self, value: &Value, take: &mut dyn FnMut(u64)) {
+        let layout = &self.layout;
         let maximum = self
             .memory
             .number(value.body.wrapping_add(layout.hash_maximum as u64));
         if maximum > MOST_ENTRIES || !self.is_mapped(value.union, maximum + 1) {
             return;
         }
-        let most = links.len() + self.count(value) as usize;
+        let mut left = self.count(value);
         for slot in 0..=maximum {
             let mut entry = self.memory.number(value.union.wrapping_add(8 * slot));
             for _ in 0..MOST_CHAIN {
-                if entry == 0 || links.len() >= most {
+                if entry == 0 || left == 0 {
                     break;
                 }
-                let at = |offset: usize| self.memory.number(entry.wrapping_add(offset as u64));
-                links.push((Link::Key(at(layout.entry_key)), at(layout.entry_value)));
-                entry = at(layout.entry_next);
+                left -= 1;
+                take(entry);
+                entry = self
+                    .memory
+                    .number(entry.wrapping_add(layout.entry_next as u64));
             }
         }
     }
@@ -170,27 +183,29 @@ impl Heap {
 
     fn attached(&self, value: &Value, links: &mut Vec<(Link, u64)>) {
         let layout = &self.layout;
-        let mut magic = self
-            .memory
-            .number(value.body.wrapping_add(layout.any_magic as u64));
-        for _ in 0..64 {
-            let Some(kind) = self
-                .memory
-                .bytes(magic.wrapping_add(layout.magic_type as u64), 1)
-            else {
-                return;
-            };
+        self.each_magic(value, &mut |magic| {
+            let kind = magic.wrapping_add(layout.magic_type as u64);
             // `<` lists the weak references to the value.
-            if kind[0] != b'<' {
-                links.push((
-                    Link::Magic,
-                    self.memory
-                        .number(magic.wrapping_add(layout.magic_object as u64)),
-                ));
+            if self.memory.bytes(kind, 1) != Some(b"<") {
+                let object = magic.wrapping_add(layout.magic_object as u64);
+                links.push((Link::Magic, self.memory.number(object)));
             }
-            magic = self
-                .memory
-                .number(magic.wrapping_add(layout.magic_next as u64));
+        });
+    }
+
+    /// Gives the address of each description of what is attached to a variable.
+    pub fn each_magic(&self, value: &Value, take: &mut dyn FnMut(u64)) {
+        let layout = &self.layout;
+        let first = value.body.wrapping_add(layout.any_magic as u64);
+        let mut magic = self.memory.number(first);
+        for _ in 0..MOST_MAGIC {
+            let kind = magic.wrapping_add(layout.magic_type as u64);
+            if self.memory.bytes(kind, 1).is_none() {
+                return;
+            }
+            take(magic);
+            let next = magic.wrapping_add(layout.magic_next as u64);
+            magic = self.memory.number(next);
         }
     }
 }

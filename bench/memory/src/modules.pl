@@ -2,8 +2,8 @@
 # loads no module itself, so that nothing is loaded before it is measured.
 #
 # Arguments: the number of the system call clock_gettime, the module's name, the list of its import
-# (`()`: no import, empty: the module's own list).
-my ($clock, $module, $list) = @ARGV;
+# (`()`: no import, empty: the module's own list), the files of modules that are there before.
+my ($clock, $module, $list, @given) = @ARGV;
 my $can_import = $list ne '()';
 
 # What the module prints is not a figure.
@@ -69,6 +69,7 @@ sub measure {
     now();
     pages();
     my $empty = names('Mehari::Memory::Empty');
+    my %there = %INC;
     my ($before) = pages();
     my $begun = now();
     load();
@@ -82,6 +83,7 @@ sub measure {
     $names-- if $names && exists $Mehari::Memory::First::{BEGIN};
     print $figures join("\t", 'load', $with_module - $before, $loaded - $begun, $with_names - $with_module,
         $imported - $importing, $names), "\n";
+    print $figures "brought\t$_\n" for grep { !exists $there{$_} } sort keys %INC;
     forked(\&unshare);
 }
 
@@ -149,5 +151,7 @@ sub ops {
     return $count;
 }
 
+# A module of the server itself cannot be loaded elsewhere.
+eval { require $_ } for @given;
 forked(\&measure);
 forked(\&count);

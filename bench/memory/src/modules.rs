@@ -78,16 +78,35 @@ pub struct ModuleLoad {
     pub ops: f64,
     pub subs: f64,
     pub xs_subs: f64,
+    /// The files that the module has loaded, and its own, as %INC names them.
+    #[serde(skip)]
+    pub brought: Vec<String>,
 }
 
 /// Loads modules with one perl.
 pub struct ModuleTrial {
     perl: PathBuf,
+    given: Vec<String>,
+    folders: Vec<String>,
 }
 
 impl ModuleTrial {
     pub fn new(perl: PathBuf) -> ModuleTrial {
-        ModuleTrial { perl }
+        ModuleTrial {
+            perl,
+            given: Vec::new(),
+            folders: Vec::new(),
+        }
+    }
+
+    /// Loads each module into a perl that has modules already, and that searches in these folders
+    /// first. `given`: the files of the modules, as %INC names them.
+    pub fn beside(self, given: Vec<String>, folders: Vec<String>) -> ModuleTrial {
+        ModuleTrial {
+            given,
+            folders,
+            ..self
+        }
     }
 
     /// Loads the module once, in forked processes.
@@ -109,7 +128,10 @@ impl ModuleTrial {
                     reason: short(reason),
                 });
             }
-            lines += usize::from(load.read(line).is_some());
+            match line.strip_prefix("brought\t") {
+                Some(file) => load.brought.push(file.to_owned()),
+                None => lines += usize::from(load.read(line).is_some()),
+            }
         }
         match lines {
             3 if output.status.success() => Ok(load),
@@ -121,10 +143,15 @@ impl ModuleTrial {
     }
 
     fn run(&self, module: &TriedModule) -> std::io::Result<Output> {
-        let mut child = Command::new(&self.perl)
+        let mut command = Command::new(&self.perl);
+        if !self.folders.is_empty() {
+            command.env("PERL5LIB", self.folders.join(":"));
+        }
+        let mut child = command
             .arg("-")
             .arg(libc::SYS_clock_gettime.to_string())
             .args([&module.name, &module.list])
+            .args(&self.given)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -171,6 +198,7 @@ impl ModuleLoad {
             ops: less(self.ops, nothing.ops),
             subs: less(self.subs, nothing.subs),
             xs_subs: less(self.xs_subs, nothing.xs_subs),
+            brought: self.brought.clone(),
         }
     }
 

@@ -39,12 +39,10 @@ impl Heap {
             .number(value.body.wrapping_add(self.layout.scalar_room as u64))
     }
 
-    /// Returns the bytes of a value itself, without what it links to.
-    pub fn size(&self, value: &Value) -> u64 {
+    /// Returns the bytes of a value's body, with the fields that only larger types have.
+    pub fn body_size(&self, value: &Value) -> u64 {
         let layout = &self.layout;
-        let kind = self.kind(value);
-        let pointers = |count: u64| 8 * count.min(MOST_ENTRIES);
-        let body = match kind {
+        let size = match self.kind(value) {
             kind if kind == layout.type_nv => 8,
             kind if kind == layout.type_pv => layout.body_pv,
             kind if kind == layout.type_pviv => layout.body_pviv,
@@ -57,6 +55,15 @@ impl Heap {
             kind if kind == layout.sv_code => layout.code_size,
             _ => 0,
         };
+        size as u64
+    }
+
+    /// Returns the bytes of a value itself, without what it links to.
+    pub fn size(&self, value: &Value) -> u64 {
+        let layout = &self.layout;
+        let kind = self.kind(value);
+        let pointers = |count: u64| 8 * count.min(MOST_ENTRIES);
+        let body = self.body_size(value);
         let behind = if kind == layout.type_array {
             pointers(
                 self.memory
@@ -73,6 +80,6 @@ impl Heap {
         } else {
             self.room(value)
         };
-        layout.sv_size as u64 + body as u64 + if behind > MOST_ENTRIES * 8 { 0 } else { behind }
+        layout.sv_size as u64 + body + if behind > MOST_ENTRIES * 8 { 0 } else { behind }
     }
 }

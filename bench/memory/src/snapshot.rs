@@ -36,6 +36,13 @@ impl Snapshot {
         }
     }
 
+    /// Returns the start and the bytes of each copied region.
+    pub fn regions(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.regions
+            .iter()
+            .map(|(start, bytes)| (*start, &bytes[..]))
+    }
+
     /// Returns the bytes at an address. `None`: they were not copied.
     pub fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
         let after = self.regions.partition_point(|region| region.0 <= address);

@@ -70,7 +70,7 @@ impl ActivityWatch {
         if count == 0 {
             return "sleep".to_owned();
         }
-        match ProcessMemory::of(self.pid).read(list, &mut first) {
+        match ProcessMemory::of(self.pid).read_parts(&[(list, 4)], &mut first) {
             Ok(()) => format!(
                 "{verb} {}",
                 self.descriptor(u32::from_ne_bytes(first).into())

@@ -5,14 +5,14 @@
 //! clock shows whether a process is on a core. The kernel's other clocks advance only at its ticks.
 #![allow(unsafe_code)] // perf_event_open(2)
 
-use rustix::process::{sched_getaffinity, sched_setaffinity, CpuSet};
+use rustix::process::{sched_getaffinity, sched_getcpu, sched_setaffinity, CpuSet};
 use std::fs::File;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-/// Keeps the sampler off the core of the process of the next look. A sampler on the same core would
-/// displace the process, and would see some places of its code too often.
+/// Moves the sampler away from a core. On the core of a sampled process, the sampler would displace
+/// the process and could not see whether it runs.
 pub struct Aside {
     /// The cores on which this thread may run.
     allowed: Vec<usize>,
@@ -33,6 +33,11 @@ impl Aside {
     /// Returns whether the sampler has no other core. A process then never runs during a look.
     pub fn is_impossible(&self) -> bool {
         self.allowed.len() < 2
+    }
+
+    /// Returns the core on which the sampler runs. `None`: it cannot go aside.
+    pub fn own_core(&self) -> Option<usize> {
+        (!self.is_impossible()).then(sched_getcpu)
     }
 
     pub fn avoid(&mut self, core: Option<usize>) {
@@ -66,12 +71,14 @@ pub struct ProcessorClock {
     last: ProcessorTimes,
 }
 
-/// The times of a process in nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-struct ProcessorTimes {
+/// The times of a process in nanoseconds. While the process waits, they stay the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessorTimes {
     cpu: u64,
     /// The time of waiting for a core.
     queue: u64,
+    /// How often the process has got a core.
+    turns: u64,
 }
 
 impl ProcessorClock {
@@ -96,11 +103,11 @@ impl ProcessorClock {
     }
 
     /// Reads the current times. After the end of the process, the last times stay.
-    pub fn read(&mut self) {
-        if let Some(times) = self.times() {
-            self.until = Instant::now();
-            self.last = times;
-        }
+    pub fn read(&mut self) -> Option<ProcessorTimes> {
+        let times = self.times()?;
+        self.until = Instant::now();
+        self.last = times;
+        Some(times)
     }
 
     fn times(&self) -> Option<ProcessorTimes> {
@@ -113,6 +120,7 @@ impl ProcessorClock {
         Some(ProcessorTimes {
             cpu: numbers.next()?,
             queue: numbers.next()?,
+            turns: numbers.next()?,
         })
     }
 

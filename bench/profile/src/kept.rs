@@ -60,15 +60,17 @@ impl PartEncoder {
     fn merged(&mut self, profile: &Profile, step: u64) -> Vec<(u64, u32, u32, bool, u32)> {
         let mut seen: Vec<(u64, u32, u32, bool, u32)> = Vec::new();
         let mut places = HashMap::new();
+        let mut stacks = vec![None; profile.stacks.len()];
         for one in &profile.observations {
-            let frames = profile.stacks[one.stack as usize].iter();
-            let frames = frames.map(|&frame| profile.frames[frame as usize].clone());
-            let stack = self.known.stack(frames.collect());
-            let at = if step == 0 {
-                one.at
-            } else {
-                one.at / step * step
-            };
+            let stack = *stacks[one.stack as usize].get_or_insert_with(|| {
+                let frames = profile.stacks[one.stack as usize].iter();
+                let frames = frames.map(|&frame| profile.frames[frame as usize].clone());
+                self.known.stack(frames.collect())
+            });
+            let at = one
+                .at
+                .checked_div(step)
+                .map_or(one.at, |steps| steps * step);
             let key = (at, one.pid, stack, one.is_running);
             let place = *places.entry(key).or_insert(seen.len());
             match seen.get_mut(place).filter(|_| step > 0) {
@@ -206,6 +208,7 @@ impl SamplingFacts {
         self.looks += other.looks;
         self.present_seconds += other.present_seconds;
         self.idle += other.idle;
+        self.at_rest += other.at_rest;
         self.other += other.other;
         self.other_running += other.other_running;
         self.torn += other.torn;

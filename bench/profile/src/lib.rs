@@ -13,6 +13,7 @@
 mod activity;
 mod builtin;
 mod clock;
+mod code_place;
 mod difference;
 mod error;
 mod filter;
@@ -26,11 +27,14 @@ mod names;
 pub mod output;
 mod process;
 mod profile;
+mod promptness;
 mod ring;
 mod sampler;
 mod stack;
+mod subject;
 mod tree;
 
+pub use code_place::CodePlaces;
 pub use difference::{Clock, Difference, DifferenceRow};
 pub use error::ProfileError;
 pub use filter::RequestFilter;

@@ -1,13 +1,23 @@
 //! Reads another process's memory without stopping it.
+//!
+//! process_vm_readv(2) reads many places in one call. On Linux 5.19 and newer it has a price: the
+//! kernel first copies a page for the process that the process shares with the one that forked it.
+//! Only memory that the process writes itself is read in this way, such as perl's stack. Other
+//! memory is read from `/proc/PID/mem`, which leaves shared pages shared.
 #![allow(unsafe_code)] // process_vm_readv(2)
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
 
 /// A process whose memory is read. Addresses are those of the process. A wrong address returns an
 /// error and harms neither process.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ProcessMemory {
     pid: u32,
+    /// `/proc/PID/mem`. `None`: it cannot be opened.
+    file: OnceLock<Option<Arc<File>>>,
 }
 
 /// The most parts that one call of the kernel takes.
@@ -15,22 +25,83 @@ const MOST_PARTS: usize = 1024;
 
 /// The lowest address that can be mapped. Reading below it fails without a system call.
 const LOWEST: u64 = 4096;
+/// The highest offset of a file.
+const LARGEST: u64 = i64::MAX as u64;
+/// The size of a small page, or a part of a larger one.
+const PAGE: u64 = 4096;
 
 impl ProcessMemory {
     pub fn of(pid: u32) -> ProcessMemory {
-        ProcessMemory { pid }
+        ProcessMemory {
+            pid,
+            file: OnceLock::new(),
+        }
     }
 
-    /// Fills `into` from `address`.
+    /// Fills `into` from `address`. Shared pages stay shared.
     ///
     /// # Errors
     /// The kernel's error: the process has gone or is another user's, or the address is wrong.
     pub fn read(&self, address: u64, into: &mut [u8]) -> io::Result<()> {
-        let length = into.len();
-        self.read_parts(&[(address, length)], into)
+        let open = || File::open(format!("/proc/{}/mem", self.pid));
+        let file = self.file.get_or_init(|| open().ok().map(Arc::new));
+        let Some(file) = file else {
+            return open().map(drop);
+        };
+        if !(LOWEST..=LARGEST).contains(&address) {
+            return Err(io::Error::from_raw_os_error(libc::EFAULT));
+        }
+        match file.read_at(into, address) {
+            Ok(read) if read == into.len() => Ok(()),
+            Ok(0) => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => {
+                Err(io::Error::from_raw_os_error(libc::EFAULT))
+            }
+            Err(error) => Err(error),
+        }
     }
 
-    /// Fills `into` from the parts (address and length), one after the other in this order.
+    /// Fills `into` from the parts (address and length), one after the other in this order. Shared
+    /// pages stay shared. Parts of one page are read together.
+    ///
+    /// # Errors
+    /// The kernel's error: the process has gone or is another user's, or the address is wrong.
+    pub fn read_scattered(&self, parts: &[(u64, usize)], into: &mut [u8]) -> io::Result<()> {
+        let mut places = Vec::new();
+        let mut at = 0;
+        for &(address, length) in parts {
+            places.push((address, length, at));
+            at += length;
+        }
+        if at != into.len() {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        places.sort_unstable();
+        let mut rest = &places[..];
+        while let Some(&(start, _, _)) = rest.first() {
+            let page_end = (start | (PAGE - 1)).saturating_add(1);
+            let ends = |place: &(u64, usize, usize)| place.0.saturating_add(place.1 as u64);
+            let count = rest
+                .iter()
+                .take_while(|it| ends(it) <= page_end)
+                .count()
+                .max(1);
+            let (together, after) = rest.split_at(count);
+            let end = together.iter().map(ends).max().unwrap_or(start);
+            let mut bytes = vec![0; (end - start) as usize];
+            self.read(start, &mut bytes)?;
+            for &(address, length, at) in together {
+                let from = (address - start) as usize;
+                into[at..at + length].copy_from_slice(&bytes[from..from + length]);
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Fills `into` from the parts (address and length), one after the other in this order, in one
+    /// call of the kernel. Shared pages are copied for the process.
     ///
     /// # Errors
     /// The kernel's error: the process has gone or is another user's, or the address is wrong.
@@ -144,6 +215,22 @@ mod tests {
         assert_eq!(text, &bytes[..150]);
         let cut = memory.text(bytes.as_ptr() as u64, 70).expect("own memory");
         assert_eq!(cut.len(), 70);
+    }
+
+    #[test]
+    fn scattered_parts_come_in_the_order_of_the_question() {
+        let bytes: Vec<u8> = (0..20_000).map(|it| (it % 251) as u8).collect();
+        let base = bytes.as_ptr() as u64;
+        let asked = [(9_000, 10), (5, 3), (4_090, 5_000), (8, 2), (5, 3)];
+        let parts = asked.map(|(at, length)| (base + at as u64, length));
+        let mut read = vec![0; asked.iter().map(|it| it.1).sum()];
+        let memory = ProcessMemory::of(std::process::id());
+        memory
+            .read_scattered(&parts, &mut read)
+            .expect("own memory");
+        let expected = asked.map(|(at, length)| &bytes[at..at + length]).concat();
+        assert_eq!(read, expected);
+        assert!(memory.read_scattered(&parts, &mut [0; 5]).is_err());
     }
 
     #[test]

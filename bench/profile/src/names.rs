@@ -1,11 +1,11 @@
 //! Finds the names for the addresses of a look: subs, files, lines, XS subs.
 //!
 //! perl uses freed memory again, so an address alone names nothing for long. The cache keeps the
-//! bytes behind each address and reads all of them again, in one call of the kernel, for each look.
+//! bytes behind each address and reads all of them again for each look.
 
 use crate::memory::{int, word};
 use crate::process::PerlProcess;
-use crate::profile::{FrameKind, FrameLabel};
+use crate::profile::{FrameKind, FrameLabel, Profile};
 use crate::stack::{Call, CallKind, CallStack};
 use std::collections::HashMap;
 use std::io;
@@ -16,6 +16,14 @@ use std::rc::Rc;
 struct SeenBytes {
     parts: [(u64, usize); 2],
     bytes: Vec<u8>,
+}
+
+impl SeenBytes {
+    fn is_unchanged(&self, process: &PerlProcess) -> bool {
+        let parts: Vec<(u64, usize)> = self.parts.into_iter().filter(|it| it.1 > 0).collect();
+        let mut bytes = vec![0; self.bytes.len()];
+        process.memory.read_scattered(&parts, &mut bytes).is_ok() && bytes == self.bytes
+    }
 }
 
 /// A statement's place in the source.
@@ -37,6 +45,8 @@ struct NamedCode {
 pub struct NameCache {
     codes: HashMap<u64, (SeenBytes, NamedCode)>,
     statements: HashMap<u64, (SeenBytes, SourcePlace)>,
+    /// The numbers of the frames in the current profile.
+    frames: HashMap<Call, u32>,
 }
 
 const LONGEST_NAME: usize = 1000;
@@ -45,19 +55,48 @@ const LONGEST_FILE: usize = 4096;
 /// makes new entries all the time.
 const MOST_ENTRIES: usize = 100_000;
 
+/// A look with names.
+pub struct NamedStack {
+    /// The numbers of the frames, the outermost first.
+    pub frames: Vec<u32>,
+    /// The type of the op that runs. `None`: none runs, or perl has freed it.
+    pub op: Option<u16>,
+}
+
 impl NameCache {
-    /// Names the frames of a look, the innermost first.
+    /// Forgets the numbers of the frames. The next names are those of another profile.
+    pub fn begin_profile(&mut self) {
+        self.frames.clear();
+    }
+
+    /// Names the frames of a look.
     pub fn name(
         &mut self,
         process: &PerlProcess,
         stack: &CallStack,
-    ) -> io::Result<Vec<FrameLabel>> {
-        self.forget_changed(process, &stack.calls);
-        stack
-            .calls
-            .iter()
-            .map(|call| self.frame(process, call))
-            .collect()
+        profile: &mut Profile,
+    ) -> io::Result<NamedStack> {
+        let op = self.forget_changed(process, stack);
+        let calls = stack.calls.iter().rev();
+        let frames = calls.map(|call| self.number(process, call, profile));
+        Ok(NamedStack {
+            frames: frames.collect::<io::Result<_>>()?,
+            op,
+        })
+    }
+
+    fn number(
+        &mut self,
+        process: &PerlProcess,
+        call: &Call,
+        profile: &mut Profile,
+    ) -> io::Result<u32> {
+        if let Some(&number) = self.frames.get(call) {
+            return Ok(number);
+        }
+        let number = profile.frame(self.frame(process, call)?);
+        self.frames.insert(*call, number);
+        Ok(number)
     }
 
     fn frame(&mut self, process: &PerlProcess, call: &Call) -> io::Result<FrameLabel> {
@@ -78,36 +117,46 @@ impl NameCache {
     }
 
     /// Returns the name of the running XS sub, if the look found it above the argument stack.
-    pub fn xs_sub(&mut self, process: &PerlProcess, above: &[u64]) -> Option<String> {
+    pub fn xs_sub(&mut self, process: &PerlProcess, above: &[u64]) -> Option<Rc<str>> {
         above.iter().find_map(|&address| {
             let code = self.callee(process, address)?;
+            let is_same = |(seen, _): &(SeenBytes, NamedCode)| seen.is_unchanged(process);
+            if self.codes.get(&code).is_some_and(|it| !is_same(it)) {
+                self.forget_code(code);
+            }
             let named = self.code(process, code).ok()?;
-            named.is_xs.then(|| named.name.to_string())
+            named.is_xs.then_some(named.name)
         })
     }
 
-    /// Drops every entry of these calls whose memory has changed.
-    fn forget_changed(&mut self, process: &PerlProcess, calls: &[Call]) {
+    fn forget_code(&mut self, code: u64) {
+        self.codes.remove(&code);
+        self.frames.clear();
+    }
+
+    /// Drops every entry of these calls whose memory has changed. Returns the type of the op that
+    /// runs. One call of the kernel reads all memory of a page.
+    fn forget_changed(&mut self, process: &PerlProcess, stack: &CallStack) -> Option<u16> {
         if self.codes.len() + self.statements.len() > MOST_ENTRIES {
             *self = NameCache::default();
         }
+        let calls = &stack.calls;
         let codes = calls.iter().filter_map(|call| self.codes.get(&call.code));
-        let statements = calls
-            .iter()
-            .filter_map(|call| self.statements.get(&call.statement));
-        let seen: Vec<&SeenBytes> = codes
-            .map(|it| &it.0)
-            .chain(statements.map(|it| &it.0))
-            .collect();
-        let parts = seen
-            .iter()
-            .flat_map(|it| it.parts)
-            .filter(|part| part.1 > 0);
-        let parts: Vec<(u64, usize)> = parts.collect();
+        let statements = calls.iter();
+        let statements = statements.filter_map(|call| self.statements.get(&call.statement));
+        let seen = codes.map(|it| &it.0).chain(statements.map(|it| &it.0));
+        let seen: Vec<&SeenBytes> = seen.collect();
+        let parts = seen.iter().flat_map(|it| it.parts);
+        let op_size = process.layout.op_size;
+        let op = Some((stack.op, op_size)).filter(|op| op.0 != 0);
+        let parts: Vec<(u64, usize)> = parts.filter(|part| part.1 > 0).chain(op).collect();
         let mut bytes = vec![0; parts.iter().map(|part| part.1).sum()];
-        let is_read = process.memory.read_parts(&parts, &mut bytes).is_ok();
+        let mut is_same = process.memory.read_scattered(&parts, &mut bytes).is_ok();
+        let op = match is_same {
+            true => op.map(|_| op_bits(process, &bytes[bytes.len() - op_size..])),
+            false => op_type(process, stack.op).ok(),
+        };
         let mut at = 0;
-        let mut is_same = is_read;
         for one in seen {
             let end = at + one.bytes.len();
             is_same = is_same && bytes.get(at..end) == Some(&one.bytes[..]);
@@ -118,7 +167,9 @@ impl NameCache {
                 self.codes.remove(&call.code);
                 self.statements.remove(&call.statement);
             }
+            self.frames.clear();
         }
+        op
     }
 
     fn place(&mut self, process: &PerlProcess, statement: u64) -> io::Result<SourcePlace> {
@@ -226,11 +277,16 @@ impl NameCache {
 }
 
 /// Reads the type of an op.
-pub fn op_type(process: &PerlProcess, op: u64) -> io::Result<u16> {
+fn op_type(process: &PerlProcess, op: u64) -> io::Result<u16> {
+    let bytes = read(process, op, process.layout.op_size)?;
+    Ok(op_bits(process, &bytes))
+}
+
+/// Returns the type of an op from its bytes.
+fn op_bits(process: &PerlProcess, op: &[u8]) -> u16 {
     let layout = &*process.layout;
-    let bytes = read(process, op, layout.op_size)?;
-    let two = [bytes[layout.op_type], bytes[layout.op_type + 1]];
-    Ok(u16::from_ne_bytes(two) & layout.op_type_mask)
+    let two = [op[layout.op_type], op[layout.op_type + 1]];
+    u16::from_ne_bytes(two) & layout.op_type_mask
 }
 
 /// A glob's name, as bytes.

@@ -103,10 +103,10 @@ impl PerlProcess {
             None => Arc::new(layout_of(pid, &images)?),
         };
         let memory = ProcessMemory::of(pid);
-        let variables = variables(pid, &images, &layout, memory)?;
+        let variables = variables(pid, &images, &layout, &memory)?;
         Ok(PerlProcess {
             pid,
-            op_names: Arc::new(op_names(&images, memory)),
+            op_names: Arc::new(op_names(&images, &memory)),
             layout,
             perl_file: file,
             is_ours: images.ours.is_some(),
@@ -275,7 +275,7 @@ fn variables(
     pid: u32,
     images: &PerlImages,
     layout: &PerlLayout,
-    memory: ProcessMemory,
+    memory: &ProcessMemory,
 ) -> Result<InterpreterVariables, ProfileError> {
     let address = |symbol: &'static str| {
         let found = images.perl.address(&images.perl_file, symbol);
@@ -328,7 +328,7 @@ fn exported_heap(images: &PerlImages) -> Option<HeapVariables> {
 const MOST_OPS: u64 = 512;
 
 /// Reads perl's own table of names. Empty if there is none.
-fn op_names(images: &PerlImages, memory: ProcessMemory) -> Vec<String> {
+fn op_names(images: &PerlImages, memory: &ProcessMemory) -> Vec<String> {
     let symbol = "PL_op_name";
     let size = images
         .perl_file

@@ -83,6 +83,9 @@ pub struct SamplingFacts {
     pub present_seconds: f64,
     /// The number of looks at workers without a request.
     pub idle: u64,
+    /// The number of looks at processes that had not run since the last look. Such a process is not
+    /// read again.
+    pub at_rest: u64,
     /// The number of looks at requests that the filter excludes.
     pub other: u64,
     /// How many of the looks in `other` saw a process on a core.
@@ -116,7 +119,12 @@ pub struct Profile {
 impl Profile {
     /// Returns the number of a stack. `frames`: the outermost frame first.
     pub fn stack(&mut self, frames: Vec<FrameLabel>) -> u32 {
-        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frame(frame)).collect();
+        let numbers = frames.into_iter().map(|frame| self.frame(frame)).collect();
+        self.stack_of(numbers)
+    }
+
+    /// Returns the number of a stack. `numbers`: its frames' numbers, the outermost first.
+    pub fn stack_of(&mut self, numbers: Vec<u32>) -> u32 {
         if let Some(&number) = self.stack_numbers.get(&numbers) {
             return number;
         }

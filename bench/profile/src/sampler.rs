@@ -1,15 +1,14 @@
 //! Samples Perl processes at a rate for a time. One sample of one process is called a look.
 
-use crate::activity::{Activity, ActivityWatch};
-use crate::builtin;
-use crate::clock::{Aside, ProcessorClock};
+use crate::clock::Aside;
 use crate::error::ProfileError;
 use crate::filter::RequestFilter;
-use crate::names::{op_type, NameCache};
 use crate::process::PerlProcess;
-use crate::profile::{FrameKind, FrameLabel, Observation, Profile};
-use crate::stack::{look, CallStack, LookFailure};
+use crate::profile::{Observation, Profile};
+use crate::promptness::Promptness;
+use crate::subject::{LookManner, Seen, Subject, Vanished};
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -39,17 +38,6 @@ impl Default for SamplingPlan {
 /// workers start and end.
 pub type ProcessFinder<'f> = dyn FnMut() -> Vec<u32> + 'f;
 
-/// A process that is sampled.
-struct Subject {
-    process: PerlProcess,
-    activity: ActivityWatch,
-    names: NameCache,
-    clock: ProcessorClock,
-    failures: u32,
-    /// When the next look is due, counted from the start.
-    due: Duration,
-}
-
 pub struct Sampler {
     subjects: HashMap<u32, Subject>,
     /// The processes that run no perl, with the program that each of them ran then.
@@ -61,17 +49,6 @@ pub struct Sampler {
     part_begin: Duration,
 }
 
-/// The settings of all looks.
-#[derive(Default)]
-struct LookManner {
-    /// Whether there is only one core. A process then never runs during a look, so a process that
-    /// could run counts as running.
-    is_alone: bool,
-    only: Option<RequestFilter>,
-}
-
-/// The number of tries after which a look is given up.
-const TRIES: u32 = 20;
 /// The number of consecutive failed looks after which a process counts as another program.
 const MOST_FAILURES: u32 = 50;
 
@@ -83,7 +60,7 @@ impl Sampler {
     pub fn new(pids: &[u32]) -> Result<Sampler, ProfileError> {
         let mut sampler = Sampler::without_processes();
         for &pid in pids {
-            sampler.add(pid, Duration::ZERO)?;
+            sampler.add(pid)?;
         }
         if sampler.subjects.is_empty() {
             return Err(ProfileError::Nothing);
@@ -127,79 +104,48 @@ impl Sampler {
         let start = Instant::now();
         self.profile.facts.begin = now();
         let mut random = Irregular(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
-        let mut searched = start;
+        let (mut due, mut search) = (Duration::ZERO, Duration::ZERO);
         let mut aside = Aside::new();
+        let _prompt = Promptness::new();
         self.manner = LookManner {
             is_alone: aside.is_impossible(),
             only: plan.only.clone(),
         };
-        loop {
-            let so_far = start.elapsed();
-            if so_far - self.part_begin >= part {
-                take(self.end_part(so_far, plan.rate));
+        while due < plan.duration && !stop() {
+            std::thread::sleep(due.saturating_sub(start.elapsed()));
+            if start.elapsed() - self.part_begin >= part {
+                take(self.end_part(start.elapsed(), plan.rate));
             }
-            let Some((due, pid)) = self.next_due() else {
+            if start.elapsed() >= search || self.subjects.is_empty() {
                 let pids = find();
-                if pids.is_empty() || start.elapsed() >= plan.duration || stop() {
+                if pids.is_empty() && self.subjects.is_empty() {
                     break;
                 }
-                self.follow(pids, start.elapsed());
-                if self.subjects.is_empty() {
-                    std::thread::sleep(plan.search_interval);
-                }
+                self.follow(pids);
+                search = start.elapsed() + plan.search_interval;
+            }
+            if self.subjects.is_empty() {
+                due = search;
                 continue;
-            };
-            if due >= plan.duration || stop() {
-                break;
             }
-            aside.avoid(
-                self.subjects
-                    .get(&pid)
-                    .and_then(|subject| subject.clock.core()),
-            );
-            std::thread::sleep(due.saturating_sub(start.elapsed()));
+            self.look_at_all(&mut aside, start);
             // The intervals are irregular. With regular intervals, periodic work could be seen in
-            // each look or in none.
+            // each look or in none. Looks that were missed are not made up for.
             let interval = (0.5 + random.next()) / plan.rate;
-            self.look_at(
-                pid,
-                start.elapsed(),
-                due + Duration::from_secs_f64(interval),
-            );
-            if searched.elapsed() >= plan.search_interval {
-                searched = Instant::now();
-                self.follow(find(), start.elapsed());
-            }
+            due = start.elapsed().max(due + Duration::from_secs_f64(interval));
         }
         self.end_part(start.elapsed(), plan.rate)
     }
 
-    /// Returns the process of the next look, and when the look is due.
-    fn next_due(&self) -> Option<(Duration, u32)> {
-        let all = self
-            .subjects
-            .iter()
-            .map(|(&pid, subject)| (subject.due, pid));
-        all.min()
-    }
-
-    fn add(&mut self, pid: u32, due: Duration) -> Result<(), ProfileError> {
+    fn add(&mut self, pid: u32) -> Result<(), ProfileError> {
         let process = match self.fork_of(pid) {
             Some(process) => process,
             None => PerlProcess::open_beside(pid, &self.known())?,
         };
-        let activity = ActivityWatch::of(pid).map_err(|_| ProfileError::Forbidden(pid))?;
+        let subject = Subject::new(process)?;
         self.perls
-            .insert(format!("perl {}", process.layout.version_text()));
+            .insert(format!("perl {}", subject.process.layout.version_text()));
         self.profile.facts.processes += 1;
-        let subject = Subject {
-            process,
-            activity,
-            names: NameCache::default(),
-            clock: ProcessorClock::of(pid),
-            failures: 0,
-            due,
-        };
         self.subjects.insert(pid, subject);
         Ok(())
     }
@@ -222,7 +168,7 @@ impl Sampler {
     /// Begins to sample new processes. Processes without a perl are left out, such as a shell that
     /// a script has started. They are looked at again when they run another program: a process may
     /// have been seen between its fork and its exec.
-    fn follow(&mut self, pids: Vec<u32>, now: Duration) {
+    fn follow(&mut self, pids: Vec<u32>) {
         self.strangers.retain(|pid, _| pids.contains(pid));
         for pid in pids {
             if self.subjects.contains_key(&pid) {
@@ -232,7 +178,7 @@ impl Sampler {
             if self.strangers.get(&pid) == Some(&program) {
                 continue;
             }
-            match self.add(pid, now) {
+            match self.add(pid) {
                 Ok(()) | Err(ProfileError::NoInterpreter { .. } | ProfileError::NoProcess(_)) => {}
                 Err(error) => {
                     if !matches!(error, ProfileError::NotPerl { .. }) {
@@ -244,35 +190,57 @@ impl Sampler {
         }
     }
 
-    fn look_at(&mut self, pid: u32, at: Duration, next: Duration) {
-        let Some(subject) = self.subjects.get_mut(&pid) else {
-            return;
-        };
-        subject.due = next.max(at); // looks that were missed are not made up for
-        subject.clock.read();
-        self.profile.facts.looks += 1;
-        match subject.look(&mut self.profile, &self.manner) {
-            Ok(Seen::Stack(frames, is_running)) => {
-                subject.failures = 0;
-                let stack = self.profile.stack(frames);
-                let at = at.saturating_sub(self.part_begin).as_micros() as u64;
-                let seen = Observation {
-                    at,
-                    pid,
-                    stack,
-                    is_running,
-                    count: 1,
-                };
-                self.profile.observations.push(seen);
+    /// Looks at each process. The sampler first looks at those whose core it has not taken. Then it
+    /// goes to another core and looks at the others.
+    fn look_at_all(&mut self, aside: &mut Aside, start: Instant) {
+        let core = aside.own_core();
+        let pids: Vec<u32> = self.subjects.keys().copied().collect();
+        let mut displaced = Vec::new();
+        for pid in pids {
+            if self.look_at(pid, start.elapsed(), core).is_break() {
+                displaced.push(pid);
             }
-            Ok(Seen::Idle) => {
-                subject.failures = 0;
-                self.profile.facts.idle += 1;
-            }
-            Ok(Seen::Other) => subject.failures = 0,
-            Ok(Seen::Nothing) if subject.failures < MOST_FAILURES => subject.failures += 1,
-            Ok(Seen::Nothing) | Err(Vanished) => self.end(pid),
         }
+        if !displaced.is_empty() {
+            aside.avoid(core);
+        }
+        for pid in displaced {
+            let _ = self.look_at(pid, start.elapsed(), None);
+        }
+    }
+
+    /// Breaks if the sampler has displaced the process from this core.
+    fn look_at(&mut self, pid: u32, at: Duration, core: Option<usize>) -> ControlFlow<()> {
+        let Some(subject) = self.subjects.get_mut(&pid) else {
+            return ControlFlow::Continue(());
+        };
+        let seen = subject.look(&mut self.profile, &self.manner, core);
+        let facts = &mut self.profile.facts;
+        facts.looks += u64::from(!matches!(seen, Ok(Seen::Displaced)));
+        let is_failure = matches!(seen, Ok(Seen::Torn | Seen::Unnamed));
+        subject.failures = if is_failure { subject.failures + 1 } else { 0 };
+        match seen {
+            Ok(Seen::Displaced) => return ControlFlow::Break(()),
+            Ok(Seen::Stack { stack, is_running }) => self.profile.observations.push(Observation {
+                at: at.saturating_sub(self.part_begin).as_micros() as u64,
+                pid,
+                stack,
+                is_running,
+                count: 1,
+            }),
+            Ok(Seen::Idle) => facts.idle += 1,
+            Ok(Seen::Other { is_running }) => {
+                facts.other += 1;
+                facts.other_running += u64::from(is_running);
+            }
+            Ok(Seen::Torn) => facts.torn += 1,
+            Ok(Seen::Unnamed) => facts.unnamed += 1,
+            Err(Vanished) => self.end(pid),
+        }
+        if is_failure && self.subjects[&pid].failures > MOST_FAILURES {
+            self.end(pid);
+        }
+        ControlFlow::Continue(())
     }
 
     fn end(&mut self, pid: u32) {
@@ -295,6 +263,7 @@ impl Sampler {
             subject.clock.read();
             self.count_time(subject);
             subject.clock.restart();
+            subject.begin_profile();
         }
         let mut profile = std::mem::take(&mut self.profile);
         let facts = &mut profile.facts;
@@ -314,91 +283,6 @@ impl Sampler {
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_micros() as u64)
-}
-
-struct Vanished;
-
-/// The result of a look at a process.
-enum Seen {
-    /// The frames, the outermost first, and whether the process runs.
-    Stack(Vec<FrameLabel>, bool),
-    /// The process is a Mehari worker without a request.
-    Idle,
-    /// The process works on a request that the filter excludes.
-    Other,
-    /// The look failed and is counted.
-    Nothing,
-}
-
-impl Subject {
-    fn look(&mut self, profile: &mut Profile, manner: &LookManner) -> Result<Seen, Vanished> {
-        let before = self.clock.count();
-        let activity = self.activity.now().map_err(|_| Vanished)?;
-        let Some(stack) = self.steady_look()? else {
-            profile.facts.torn += 1;
-            return Ok(Seen::Nothing);
-        };
-        let Ok(mut frames) = self.names.name(&self.process, &stack) else {
-            profile.facts.unnamed += 1;
-            return Ok(Seen::Nothing);
-        };
-        let is_on_core = manner.is_alone || before.is_none() || self.clock.count() > before;
-        let is_waiting = activity != Activity::Running;
-        let runs_no_perl = frames.len() == 1 && frames[0].line == 0;
-        if self.process.is_ours && is_waiting && runs_no_perl {
-            return Ok(Seen::Idle);
-        }
-        let is_running = !is_waiting && is_on_core;
-        if manner.only.as_ref().is_some_and(|only| !self.serves(only)) {
-            profile.facts.other += 1;
-            profile.facts.other_running += u64::from(is_running);
-            return Ok(Seen::Other);
-        }
-        frames.reverse();
-        frames.extend(self.leaf(&stack));
-        if let Activity::Waiting(what) = activity {
-            frames.push(plain(format!("wait: {what}"), FrameKind::Wait));
-        }
-        Ok(Seen::Stack(frames, is_running))
-    }
-
-    fn serves(&self, only: &RequestFilter) -> bool {
-        self.process
-            .target()
-            .is_some_and(|target| only.takes(&target))
-    }
-
-    /// Looks until two reads agree. `None`: the stack changed during each try.
-    fn steady_look(&self) -> Result<Option<CallStack>, Vanished> {
-        for _ in 0..TRIES {
-            match look(&self.process) {
-                Ok(stack) => return Ok(Some(stack)),
-                Err(LookFailure::Torn) => {}
-                Err(LookFailure::Gone) => return Err(Vanished),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns the frame of the running XS sub or builtin, if it gets a frame of its own.
-    fn leaf(&mut self, stack: &CallStack) -> Option<FrameLabel> {
-        let op = op_type(&self.process, stack.op).ok()?;
-        if usize::from(op) == self.process.layout.op_call {
-            let name = self.names.xs_sub(&self.process, &stack.above)?;
-            return Some(plain(name, FrameKind::Xs));
-        }
-        let (name, kind) = builtin::frame(self.process.op_name(op)?)?;
-        Some(plain(name, kind))
-    }
-}
-
-fn plain(name: String, kind: FrameKind) -> FrameLabel {
-    FrameLabel {
-        name,
-        file: String::new(),
-        line: 0,
-        kind,
-    }
 }
 
 /// Generates random numbers from 0 to 1 (xorshift).

@@ -9,7 +9,7 @@ use crate::process::PerlProcess;
 use std::io;
 
 /// The kind of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallKind {
     Sub,
     Require,
@@ -19,7 +19,7 @@ pub enum CallKind {
 }
 
 /// A frame as addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Call {
     pub kind: CallKind,
     /// The address of the sub's CV. 0: the frame is not that of a sub.
@@ -81,11 +81,12 @@ struct Contexts {
     frames: Vec<u8>,
 }
 
-/// Reads the call stack once.
-pub fn look(process: &PerlProcess) -> Result<CallStack, LookFailure> {
+/// Reads the call stack once. `stack_info`: where the description of the top stack was last. A
+/// program rarely changes the place, so the description is read together with the registers.
+pub fn look(process: &PerlProcess, stack_info: &mut u64) -> Result<CallStack, LookFailure> {
+    let (first, info) = beginning(process, *stack_info)?;
+    *stack_info = first.stack_info;
     let layout = &*process.layout;
-    let first = registers(process)?;
-    let info = read(process, first.stack_info, layout.si_size)?;
     let (top, registers, above) = top_of_stack(process, &first, &info)?;
     let mut stacks = vec![top];
     loop {
@@ -110,7 +111,9 @@ pub fn look(process: &PerlProcess) -> Result<CallStack, LookFailure> {
 
 fn read(process: &PerlProcess, address: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
-    process.memory.read(address, &mut bytes)?;
+    process
+        .memory
+        .read_parts(&[(address, length)], &mut bytes)?;
     Ok(bytes)
 }
 
@@ -121,6 +124,23 @@ fn span(process: &PerlProcess) -> (u64, usize) {
     let first = all.iter().copied().min().unwrap_or(0);
     let last = all.iter().copied().max().unwrap_or(0);
     (first, (last - first) as usize + 8)
+}
+
+/// Reads the registers and the description of the top stack, in one call of the kernel if the
+/// guessed address of the description is right.
+fn beginning(process: &PerlProcess, guess: u64) -> io::Result<(Registers, Vec<u8>)> {
+    let size = process.layout.si_size;
+    let (first, span) = span(process);
+    let mut bytes = vec![0; span + size];
+    let parts = [(first, span), (guess, size)];
+    if guess != 0 && process.memory.read_parts(&parts, &mut bytes).is_ok() {
+        let registers = registers_of(process, &bytes);
+        if registers.stack_info == guess {
+            return Ok((registers, bytes.split_off(span)));
+        }
+    }
+    let registers = registers(process)?;
+    Ok((registers, read(process, registers.stack_info, size)?))
 }
 
 fn registers(process: &PerlProcess) -> io::Result<Registers> {

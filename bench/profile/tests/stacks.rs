@@ -59,6 +59,17 @@ fn stack_of_two_hundred_frames_has_every_kind_of_frame() {
 }
 
 #[test]
+fn process_that_waits_is_read_once() {
+    let profile = sampled("deep.pl");
+    let (facts, seen) = (&profile.facts, &profile.observations);
+    // The first look may come before the program waits.
+    assert!(facts.at_rest + 2 >= facts.looks, "{facts:?}");
+    assert!(seen.len() > 10, "{seen:?}");
+    let last = seen[seen.len() - 1].stack;
+    assert!(seen[1..].iter().all(|it| it.stack == last), "{seen:?}");
+}
+
+#[test]
 fn name_with_markup_stays_text_in_the_page() {
     let page = output::html(&sampled("deep.pl"));
     assert!(!page.contains("<img"), "{page}");

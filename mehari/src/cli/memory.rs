@@ -1,9 +1,11 @@
-//! `mehari memory`: the memory of the running server's Perl processes, what modules cost, and which
-//! variables grow.
+//! `mehari memory`: the memory of the running server's Perl processes, what modules cost, which
+//! variables grow, and which variables lose memory that the processes share.
 
 mod growing;
 mod modules;
+mod preload;
 mod processes;
+mod unsharing;
 
 use super::bench::parse::time;
 use super::{arguments, control};
@@ -11,22 +13,30 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Parser)]
 #[command(
     name = "mehari memory",
-    about = "Shows the memory of each Perl process of the running server, what a module costs, or which variables grow",
-    after_help = "Examples:\n  mehari memory\n  mehari memory --module CGI POSIX 'POSIX ()'\n  mehari memory --module DBI --rounds 10 --json\n  mehari memory --leaks -d 1m\n  mehari memory --leaks --pid 815\n\n\
+    about = "Shows the memory of each Perl process of the running server, what a module costs, or which variables grow or become unshared",
+    after_help = "Examples:\n  mehari memory\n  mehari memory --module CGI POSIX 'POSIX ()'\n  mehari memory --module DBI --rounds 10 --json\n  mehari memory --leaks -d 1m\n  mehari memory --leaks --pid 815\n  mehari memory --who -d 1m\n  mehari memory --preload\n\n\
                   A module is loaded in forked processes of its own, and the modules take turns. Code that\n\
                   runs while the module is loaded runs, as with `perl -c`. PERL5LIB is honoured.\n\n\
                   --leaks copies the process's memory twice and compares the variables. The process runs on and\n\
-                  does nothing for it. Ctrl-C makes the second look at once."
+                  does nothing for it. Ctrl-C makes the second look at once.\n\n\
+                  --who stops the process for a moment whenever it writes to a page that it still shares with the\n\
+                  process that forked it. Each page is written for the first time once, so the stops become rare."
 )]
 pub struct MemoryOptions {
     /// Measure modules: what follows `use` in a script, each in quotes if it has a list.
-    #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control")]
+    #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control", group = "measured")]
     module: Vec<String>,
+    /// Measure the modules that workers have loaded after the fork: what would loading them before
+    /// save?
+    #[arg(long, conflicts_with_all = ["module", "leaks", "who"], group = "measured")]
+    preload: bool,
     /// The perl that loads the modules: a name on PATH or a file.
     #[arg(
         long,
@@ -36,23 +46,26 @@ pub struct MemoryOptions {
     )]
     perl: PathBuf,
     /// How often each module is loaded.
-    #[arg(long, value_name = "COUNT", default_value = "5", requires = "module",
+    #[arg(long, value_name = "COUNT", default_value = "5", requires = "measured",
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     rounds: u32,
     /// Name the variables that grow between two looks, and where Perl code changes them.
-    #[arg(long, conflicts_with = "module")]
+    #[arg(long, conflicts_with = "module", group = "watched")]
     leaks: bool,
+    /// Name the variables whose memory a worker unshares, and the code and the requests that do it.
+    #[arg(long, conflicts_with_all = ["module", "leaks"], group = "watched")]
+    who: bool,
     /// One worker, as `mehari status` numbers it; by default the one that has served most.
-    #[arg(long, value_name = "PID", requires = "leaks")]
+    #[arg(long, value_name = "PID", requires = "watched")]
     worker: Option<u32>,
     /// Any process with a perl in it, in place of the server's.
-    #[arg(long, value_name = "PID", requires = "leaks", conflicts_with_all = ["worker", "control"])]
+    #[arg(long, value_name = "PID", requires = "watched", conflicts_with_all = ["worker", "control"])]
     pid: Option<u32>,
-    /// The time between the two looks.
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "leaks")]
+    /// The time between the two looks, or of the watch.
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "watched")]
     duration: Duration,
     /// The lines of the table of variables.
-    #[arg(long, value_name = "COUNT", default_value_t = 20, requires = "leaks")]
+    #[arg(long, value_name = "COUNT", default_value_t = 20, requires = "watched")]
     rows: usize,
     /// The server's control socket; needed only when several servers run.
     #[arg(long, value_name = "PATH")]
@@ -69,6 +82,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     let shown = if options.leaks {
         growing::shown(&options)
+    } else if options.who {
+        unsharing::shown(&options)
+    } else if options.preload {
+        preload::shown(&options)
     } else if !options.module.is_empty() {
         modules::shown(&options)
     } else {
@@ -85,4 +102,13 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::from(1)
         }
     }
+}
+
+/// Returns a flag that Ctrl-C sets.
+fn interrupted() -> std::io::Result<Arc<AtomicBool>> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, is_over.clone())?;
+    }
+    Ok(is_over)
 }

@@ -1,14 +1,13 @@
 //! Looks at a process twice and shows the variables that have grown.
 
-use super::MemoryOptions;
+use super::{interrupted, MemoryOptions};
 use crate::cli::control;
 use crate::cli::status::size;
 use mehari_memory::{leaks, Heap, Leak};
 use mehari_profile::PerlProcess;
 use serde_json::{json, Value};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What the two looks saw.
@@ -60,7 +59,7 @@ fn compared(options: &MemoryOptions) -> Result<Comparison, String> {
 }
 
 /// Returns the process, and the requests that it has served if it is a worker.
-fn chosen(options: &MemoryOptions) -> Result<(u32, Option<u64>), String> {
+pub fn chosen(options: &MemoryOptions) -> Result<(u32, Option<u64>), String> {
     if let Some(pid) = options.pid {
         return Ok((pid, None));
     }
@@ -76,7 +75,7 @@ fn chosen(options: &MemoryOptions) -> Result<(u32, Option<u64>), String> {
     Ok((pid, most["served"].as_u64()))
 }
 
-fn served_by(options: &MemoryOptions, pid: u32) -> Result<u64, String> {
+pub fn served_by(options: &MemoryOptions, pid: u32) -> Result<u64, String> {
     let status = control::ask(options.control.as_deref(), "status")?;
     let mut workers = status["pool"]["workers"].as_array().into_iter().flatten();
     let worker = workers.find(|worker| worker["pid"] == pid);
@@ -86,10 +85,7 @@ fn served_by(options: &MemoryOptions, pid: u32) -> Result<u64, String> {
 
 /// Waits for the second look: for the time, or until Ctrl-C.
 fn wait(duration: Duration) -> std::io::Result<()> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, is_over.clone())?;
-    }
+    let is_over = interrupted()?;
     let begun = Instant::now();
     while begun.elapsed() < duration && !is_over.load(Ordering::Relaxed) {
         let left = duration.saturating_sub(begun.elapsed());

@@ -67,6 +67,7 @@ impl ModuleCost {
             ops: both(|it| it.ops).0,
             subs: both(|it| it.subs).0,
             xs_subs: both(|it| it.xs_subs).0,
+            brought: Vec::new(),
         };
         let count = loads.len() as f64;
         let error = both(|it| it.load_us).1 / count.sqrt();
