@@ -192,6 +192,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 .with("predecessor", &left)
                 .with("managed", &reloader.managed())
                 .with("profile_folder", &reloader.profile_folder())
+                .with("started", &reloader.started_with())
         }
         "watch" => {
             let (pool, front, back_ends, watched) = reloader.watch();
