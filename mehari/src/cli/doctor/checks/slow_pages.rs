@@ -119,12 +119,29 @@ struct HotLine {
     most: Option<(String, f64)>,
 }
 
+/// The samples of a line.
+struct LineTally {
+    frame: FrameLabel,
+    count: f64,
+    /// The innermost frames that the line led to, with their samples.
+    callees: HashMap<String, f64>,
+}
+
+impl LineTally {
+    fn of(frame: &FrameLabel) -> LineTally {
+        LineTally {
+            frame: frame.clone(),
+            count: 0.0,
+            callees: HashMap::new(),
+        }
+    }
+}
+
 /// Returns the lines that the samples lead to, the largest share first. A sample belongs to its
 /// innermost line of Perl outside of perl's own folders.
 fn lines(profile: &Profile) -> Vec<HotLine> {
     let all = profile.samples().max(1) as f64;
-    let mut tallies: HashMap<(String, u32), (FrameLabel, f64, HashMap<String, f64>)> =
-        HashMap::new();
+    let mut tallies: HashMap<(String, u32), LineTally> = HashMap::new();
     for (stack, (_, wall)) in profile.weights() {
         let frames: Vec<&FrameLabel> = profile.stacks[stack as usize]
             .iter()
@@ -136,21 +153,22 @@ fn lines(profile: &Profile) -> Vec<HotLine> {
         let frame = frames[at];
         let entry = tallies
             .entry((frame.file.clone(), frame.line))
-            .or_insert_with(|| (frame.clone(), 0.0, HashMap::new()));
-        entry.1 += wall as f64;
+            .or_insert_with(|| LineTally::of(frame));
+        entry.count += wall as f64;
         if let Some(inner) = frames.last().filter(|_| at + 1 < frames.len()) {
-            *entry.2.entry(inner.name.clone()).or_default() += wall as f64;
+            *entry.callees.entry(inner.name.clone()).or_default() += wall as f64;
         }
     }
     let mut lines: Vec<HotLine> = tallies
         .into_values()
-        .map(|(frame, count, inner)| HotLine {
-            frame,
-            share: count / all,
-            most: inner
+        .map(|tally| HotLine {
+            frame: tally.frame,
+            share: tally.count / all,
+            most: tally
+                .callees
                 .into_iter()
                 .max_by(|one, other| one.1.total_cmp(&other.1))
-                .map(|(name, inner)| (name, inner / count)),
+                .map(|(name, inner)| (name, inner / tally.count)),
         })
         .collect();
     lines.sort_by(|one, other| other.share.total_cmp(&one.share));
