@@ -24,6 +24,7 @@ mod control;
 mod crashme;
 mod directives;
 mod docs;
+mod doctor;
 mod drain;
 mod explain;
 mod http_load;
@@ -143,6 +144,13 @@ pub const COMMANDS: &[Command] = &[
         about: "which of some Perl subs is faster, and whether the difference is proven",
         run: time::run,
         grammar: time::TimeOptions::command,
+    },
+    Command {
+        name: "doctor",
+        about:
+            "what costs the site time, memory or bytes, as measured here, and the line to change",
+        run: doctor::run,
+        grammar: doctor::DoctorOptions::command,
     },
     Command {
         name: "drain",

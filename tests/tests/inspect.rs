@@ -7,7 +7,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
-/// A module with a closure, a known sub for each view, and hostile names.
+/// A module with a closure, a known sub for each view, hostile names, and a variable whose class
+/// has an operator that dies.
 const SHOP: &str = r#"package Shop;
 our $VERSION = '1.5';
 our %stock = map { $_ => "item $_" } 1 .. 100;
@@ -19,6 +20,9 @@ sub price {
 { no strict 'refs'; *{"Shop::<img src=x>\e[31m"} = sub { 1 } }
 sub DESTROY { warn "destroyed in $$\n" }
 our $object = bless {};
+{ package Shop::Odd; use overload bool => sub { die 'asked' } }
+our $odd = 7;
+bless \$odd, 'Shop::Odd';
 END { warn "end block in $$\n" }
 1;
 "#;

@@ -5,6 +5,7 @@
 
 use crate::error::MemoryError;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -87,7 +88,8 @@ pub struct ModuleLoad {
 pub struct ModuleTrial {
     perl: PathBuf,
     given: Vec<String>,
-    folders: Vec<String>,
+    /// Folders that perl searches first.
+    folders: Vec<PathBuf>,
 }
 
 impl ModuleTrial {
@@ -104,9 +106,41 @@ impl ModuleTrial {
     pub fn beside(self, given: Vec<String>, folders: Vec<String>) -> ModuleTrial {
         ModuleTrial {
             given,
-            folders,
+            folders: folders.into_iter().map(PathBuf::from).collect(),
             ..self
         }
+    }
+
+    /// Adds folders that perl searches first, as `-I`.
+    pub fn with_folders(mut self, folders: Vec<PathBuf>) -> ModuleTrial {
+        self.folders.extend(folders);
+        self
+    }
+
+    /// Returns the modules that are loaded after `use` of one, this module included. `None`: the
+    /// module cannot be loaded.
+    pub fn loads(&self, module: &str) -> Option<HashSet<String>> {
+        const PROGRAM: &str = "my $name = shift; $name =~ s{::}{/}g; \
+             open my $out, '>&', \\*STDOUT; open STDOUT, '>', '/dev/null'; \
+             require \"$name.pm\"; print $out map { \"$_\\n\" } keys %INC";
+        let module = TriedModule::parse(module).ok()?;
+        let output = self
+            .perl()
+            .args(["-e", PROGRAM, &module.name])
+            .output()
+            .ok()?;
+        let package = |name: &str| name.strip_suffix(".pm").map(|name| name.replace('/', "::"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let loaded = said.lines().filter_map(package).collect();
+        output.status.success().then_some(loaded)
+    }
+
+    fn perl(&self) -> Command {
+        let mut perl = Command::new(&self.perl);
+        for folder in &self.folders {
+            perl.arg(format!("-I{}", folder.display()));
+        }
+        perl
     }
 
     /// Loads the module once, in forked processes.
@@ -143,11 +177,8 @@ impl ModuleTrial {
     }
 
     fn run(&self, module: &TriedModule) -> std::io::Result<Output> {
-        let mut command = Command::new(&self.perl);
-        if !self.folders.is_empty() {
-            command.env("PERL5LIB", self.folders.join(":"));
-        }
-        let mut child = command
+        let mut child = self
+            .perl()
             .arg("-")
             .arg(libc::SYS_clock_gettime.to_string())
             .args([&module.name, &module.list])
@@ -260,6 +291,11 @@ mod tests {
         assert_eq!((load.subs, load.names), (4.0, 1.0), "{load:?}");
         assert!(load.ops > 20.0, "{load:?}");
         assert!(load.stays_shared().expect("memory") > 0.9, "{load:?}");
+        let loads = trial.loads("Heavy").expect("it loads");
+        assert!(
+            loads.contains("Heavy") && !loads.contains("POSIX"),
+            "{loads:?}"
+        );
         let missing = TriedModule::parse("Heavy::Nowhere").expect("a name");
         let refused = trial.once(&missing).expect_err("there is no such file");
         assert_eq!(

@@ -7,9 +7,11 @@
 
 mod anatomy;
 pub mod output;
+mod page;
 mod request;
 mod timeline;
 
 pub use anatomy::{Anatomy, TracedPart};
-pub use request::{Page, TracedRequest};
+pub use page::Page;
+pub use request::TracedRequest;
 pub use timeline::{FrontPart, PerlPart, QueueWait, Timeline};

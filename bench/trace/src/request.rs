@@ -1,5 +1,6 @@
 //! Sends the request whose parts are wanted, on a connection of its own.
 
+use crate::page::Page;
 use mehari_record::trust::AnyCertificate;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketFlags, SocketType};
 use rustls::crypto::aws_lc_rs;
@@ -14,20 +15,17 @@ use url::Url;
 
 /// The longest wait for the next bytes of the response.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// The most bytes of a response that are read.
+const LONGEST: usize = 64 << 20;
 
 /// A request that is not sent yet. Its port is known before the server can see it.
 pub struct TracedRequest {
     socket: OwnedFd,
     address: SocketAddr,
     url: Url,
-}
-
-/// What came back.
-pub struct Page {
-    /// The status line.
-    pub status: String,
-    /// Bytes of head and body.
-    pub bytes: u64,
+    /// Further lines of the head, each with its line end.
+    fields: String,
+    host: Option<String>,
 }
 
 impl TracedRequest {
@@ -50,7 +48,20 @@ impl TracedRequest {
             socket,
             address,
             url,
+            fields: String::new(),
+            host: None,
         })
+    }
+
+    /// Adds a field to the request. `Host` takes the place of the URL's.
+    pub fn with_field(mut self, name: &str, value: &str) -> TracedRequest {
+        let is_plain = |text: &str| !text.contains(char::is_control);
+        if name == "Host" && is_plain(value) {
+            self.host = Some(value.to_owned());
+        } else if is_plain(name) && is_plain(value) {
+            self.fields.push_str(&format!("{name}: {value}\r\n"));
+        }
+        self
     }
 
     /// Returns the port of the connection, as the server will see it.
@@ -81,14 +92,18 @@ impl TracedRequest {
     }
 
     fn text(&self) -> String {
-        let host = self.url.host_str().unwrap_or_default();
-        let port = self.url.port().map(|port| format!(":{port}"));
+        let own = || {
+            let host = self.url.host_str().unwrap_or_default();
+            let port = self.url.port().map(|port| format!(":{port}"));
+            format!("{host}{}", port.unwrap_or_default())
+        };
+        let host = self.host.clone().unwrap_or_else(own);
         let query = self.url.query().map(|query| format!("?{query}"));
         format!(
-            "GET {}{} HTTP/1.1\r\nHost: {host}{}\r\nUser-Agent: mehari-trace\r\nConnection: close\r\n\r\n",
+            "GET {}{} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: mehari-trace\r\n{}Connection: close\r\n\r\n",
             self.url.path(),
             query.unwrap_or_default(),
-            port.unwrap_or_default()
+            self.fields
         )
     }
 }
@@ -123,25 +138,17 @@ fn secured(socket: TcpStream, url: &Url) -> io::Result<StreamOwned<ClientConnect
 fn exchange(mut stream: impl Read + Write, request: &str) -> io::Result<Page> {
     stream.write_all(request.as_bytes())?;
     stream.flush()?;
-    let mut head = Vec::new();
-    let mut bytes = 0;
+    let mut received = Vec::new();
     let mut window = [0; 16 * 1024];
-    loop {
+    while received.len() < LONGEST {
         let count = match stream.read(&mut window) {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) if bytes > 0 => break,
+            Err(_) if !received.is_empty() => break,
             Err(error) => return Err(error),
         };
-        bytes += count as u64;
-        if head.len() < 256 {
-            head.extend_from_slice(&window[..count]);
-        }
+        received.extend_from_slice(&window[..count]);
     }
-    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    Ok(Page {
-        status: String::from_utf8_lossy(line).into_owned(),
-        bytes,
-    })
+    Ok(Page::of(&received))
 }

@@ -9,7 +9,7 @@ mod outputs;
 mod records;
 mod report;
 mod runs;
-mod server;
+pub(super) mod server;
 mod side;
 mod table;
 
@@ -86,7 +86,7 @@ pub struct Options {
 
 /// Why there is no result. The kind decides the exit status.
 #[derive(Debug)]
-enum Failure {
+pub(super) enum Failure {
     /// Nothing was measured, because the arguments are wrong.
     Usage(String),
     /// An error ended the measurement.

@@ -52,6 +52,9 @@ pub struct Options {
     /// Define a name for <IfDefine> and ${NAME}.
     #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
     define: Vec<String>,
+    /// A line to read after the configuration, as httpd's -c; may be repeated.
+    #[arg(short = 'c', value_name = "DIRECTIVE", requires = "conf")]
+    line: Vec<String>,
     /// The address: host:port, https://host:port, unix:/path, or a port alone for every address of
     /// the machine; port 0 takes a free one
     /// [default: the configuration's Listen, else 0.0.0.0:$PORT, else 127.0.0.1:8080]
@@ -202,9 +205,10 @@ impl Options {
     pub fn site(&self) -> Result<Site, Refusal> {
         let rung = self.rung.as_deref().map(rung).transpose()?;
         let mut site = match &self.conf {
-            Some(conf) => Site::load_with(
+            Some(conf) => Site::load_with_lines(
                 conf,
                 &self.define,
+                &self.line,
                 &mut mehari_pool::Configurator::default(),
             )
             .map_err(|problems| Refusal::Site(problems.to_string()))?,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn trace(options: &TraceOptions) -> Result<(), String> {
     let mut requests = Vec::new();
     if let Some(url) = &options.url {
         for _ in 0..options.count {
-            requests.push(trace_own(options, url)?);
+            requests.push(trace_own(options.control.as_deref(), url, PATIENCE)?);
             give(options, &requests)?;
         }
         return Ok(());
@@ -82,7 +82,10 @@ fn trace(options: &TraceOptions) -> Result<(), String> {
         (Some(location), _) => ("location", location),
         (None, wait) => ("url", wait.as_ref().ok_or("expected a URL or --location")?),
     };
-    let mut order = Order::begin(options, &format!("{} {kind} {what}", options.count))?;
+    let mut order = Order::begin(
+        options.control.as_deref(),
+        &format!("{} {kind} {what}", options.count),
+    )?;
     eprintln!(
         "mehari trace: waiting for {} of {what}; Ctrl-C ends it",
         counted(options.count as usize)
@@ -102,16 +105,17 @@ fn counted(count: usize) -> String {
 }
 
 /// Sends a request and traces it. The server knows the request by the port of the connection, and
-/// learns the port before it can accept the connection.
-fn trace_own(options: &TraceOptions, url: &str) -> Result<Anatomy, String> {
+/// learns the port before it can accept the connection. `patience` is the longest wait for the end
+/// of the request's cleanup.
+pub fn trace_own(control: Option<&Path>, url: &str, patience: Duration) -> Result<Anatomy, String> {
     let request = TracedRequest::prepare(url)?;
     let port = request.port().map_err(|error| format!("{url}: {error}"))?;
-    let mut order = Order::begin(options, &format!("1 client {port}"))?;
+    let mut order = Order::begin(control, &format!("1 client {port}"))?;
     let page = request.send().map_err(|error| format!("{url}: {error}"))?;
     if page.bytes == 0 {
         return Err(format!("{url}: the server closed the connection"));
     }
-    order.wait_at_most(PATIENCE)?;
+    order.wait_at_most(patience)?;
     order.next().map_err(|reason| {
         format!("{url}: {reason}; is this the address of the server at the control socket?")
     })
@@ -144,8 +148,8 @@ fn give(options: &TraceOptions, requests: &[Anatomy]) -> Result<(), String> {
 struct Order(BufReader<UnixStream>);
 
 impl Order {
-    fn begin(options: &TraceOptions, order: &str) -> Result<Order, String> {
-        let mut stream = control::connect(options.control.as_deref())?;
+    fn begin(control: Option<&Path>, order: &str) -> Result<Order, String> {
+        let mut stream = control::connect(control)?;
         stream
             .write_all(format!("trace {order}\n").as_bytes())
             .map_err(|error| format!("the server closed the connection: {error}"))?;

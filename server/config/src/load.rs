@@ -69,7 +69,27 @@ impl Site {
         defines: &[String],
         interpreter: &mut dyn Interpreter,
     ) -> Result<Site, Problems> {
-        Reader::new(defines, Some(interpreter)).load(conf)
+        Site::load_with_lines(conf, defines, &[], interpreter)
+    }
+
+    /// Reads `conf`, then lines that stand in no file: those of the command line's `-c`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Site::load_with`]. The file of a problem in `lines` is called `-c`.
+    pub fn load_with_lines(
+        conf: &Path,
+        defines: &[String],
+        lines: &[String],
+        interpreter: &mut dyn Interpreter,
+    ) -> Result<Site, Problems> {
+        let mut reader = Reader::new(defines, Some(interpreter));
+        reader.read_first(conf);
+        if !lines.is_empty() {
+            reader.file = PathBuf::from("-c");
+            reader.read_text(&lines.join("\n"));
+        }
+        reader.finish()
     }
 }
 

@@ -53,6 +53,8 @@ impl Session {
         std::fs::set_permissions(home.path(), open).expect("own folder");
         std::fs::create_dir(home.path().join(".bin")).expect("a new folder");
         symlink(mehari(), home.path().join(".bin/mehari")).expect("a new link");
+        // A reader who copies an example stands in the folder of the source.
+        symlink(workspace().join("examples"), home.path().join("examples")).expect("a new link");
         let listeners: Vec<TcpListener> = PORTS.iter().map(|_| free()).collect();
         let free = listeners
             .iter()

@@ -196,6 +196,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 .with("predecessor", &left)
                 .with("managed", &reloader.managed())
                 .with("profile_folder", &reloader.profile_folder())
+                .with("started", &reloader.started_with())
         }
         "reload" => match reloader.reload("reload").await {
             Ok(number) => Reply::done(format!("generation {number} serves")),

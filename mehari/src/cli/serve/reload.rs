@@ -56,6 +56,16 @@ pub struct ReloadParts {
     pub launchers: PoolLaunchers,
 }
 
+/// The words of the command line that say what is served. Relative paths begin at `folder`.
+#[derive(serde::Serialize)]
+pub struct StartedWith {
+    folder: PathBuf,
+    conf: Option<PathBuf>,
+    define: Vec<String>,
+    line: Vec<String>,
+    path: Option<PathBuf>,
+}
+
 fn same_tls(one: &Site, other: &Site) -> bool {
     let tls = |host: &mehari_config::Host| host.tls.clone();
     one.all_hosts().map(tls).eq(other.all_hosts().map(tls))
@@ -310,6 +320,17 @@ impl Reloader {
     /// Returns after a reload has replaced the list of these files.
     pub async fn certificates_replaced(&self) {
         self.certificates_replaced.notified().await;
+    }
+
+    /// Returns what the server was started with, for commands that read the same configuration.
+    pub fn started_with(&self) -> StartedWith {
+        StartedWith {
+            folder: std::env::current_dir().unwrap_or_default(),
+            conf: self.options.conf.clone(),
+            define: self.options.define.clone(),
+            line: self.options.line.clone(),
+            path: self.options.path.clone(),
+        }
     }
 
     pub async fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {

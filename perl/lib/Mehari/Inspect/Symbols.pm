@@ -42,8 +42,12 @@ sub bytes_of_code {
 sub _variables {
     my ($entry) = @_;
     return unless ref $entry eq 'GLOB';
-    my $scalar = *{$entry}{SCALAR};
-    return map { my $held = *{$entry}{$_}; $held && ($_ ne 'SCALAR' || defined $$held) ? [ lc, $held ] : () } qw(SCALAR ARRAY HASH);
+    # A variable may be blessed into a class whose operators die, or tied to one.
+    no overloading;
+    return map {
+        my $held = *{$entry}{$_};
+        defined $held && ($_ ne 'SCALAR' || eval { defined $$held }) ? [ lc, $held ] : ();
+    } qw(SCALAR ARRAY HASH);
 }
 
 sub _bytes_of_variables {
