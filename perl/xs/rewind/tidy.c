@@ -41,8 +41,8 @@ static void use_up(size_t size, heap all)
   }
 }
 
-/* Makes perl allocate the arenas of the usual values. Otherwise each request would allocate them and
- * link their places. */
+/* Makes perl allocate the arenas of the usual values. Otherwise each request would allocate them
+ * and link their places. */
 static void have_free_values(pTHX)
 {
   static const svtype usual[] = {SVt_PV, SVt_PVIV, SVt_PVNV, SVt_PVMG, SVt_PVAV};
