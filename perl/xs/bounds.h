@@ -10,6 +10,10 @@
  * pointer says nothing about the array. */
 #define MEHARI_ROOM(array) (sizeof(array) + 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p(__typeof__(array), __typeof__(&(array)[0]))]))
 
+/* For a large static array. The linker puts such arrays behind all small variables (Makefile.PL),
+ * so that the variables which each request writes lie together on few pages. */
+#define MEHARI_LARGE __attribute__((section(".bss.zlarge")))
+
 /* Takes the next free element of an array. NULL: the array is full. */
 #define MEHARI_NEXT(array, count) ((size_t)(count) < MEHARI_ROOM(array) / sizeof *(array) ? &(array)[(count)++] : NULL)
 

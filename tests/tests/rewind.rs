@@ -224,6 +224,10 @@ const HOSTILE: &[(&str, &str)] = &[
     ("deep pattern", "('ab' x 200_000) =~ /^(?:(a)|b)*$/;"),
     ("rounds up", "require POSIX; POSIX::fesetround(POSIX::FE_UPWARD());"),
     ("changes its user", "$> = 65534 unless $<; $0 = 'somebody else';"),
+    ("opens by number", "require Fcntl; open my $f, '<', '/dev/null'; our @left = (fcntl($f, Fcntl::F_DUPFD(), 20), POSIX::open('/dev/null'), POSIX::dup(0), POSIX::pipe());"),
+    ("opens the system's databases", "our @left = (getpwent, getgrent); opendir our $left, '/';"),
+    ("reads a file of its arguments", "@ARGV = '/etc/passwd'; our $left = <>;"),
+    ("undoes its handles", "undef *STDIN; undef *STDERR;"),
     ("segfaults", "kill SEGV => getpgrp; unpack 'P4', pack 'J', 1;"),
 ];
 

@@ -5,6 +5,7 @@
 #include "api/form.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
+#include "process/process.h"
 #include "request/record.h"
 #include <sys/mman.h>
 
@@ -382,6 +383,7 @@ XS_INTERNAL(memory_file)
   dXSARGS;
   if (items != 1)
     croak_xs_usage(cv, "name");
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   XSRETURN_IV(memfd_create(SvPV_nolen(ST(0)), MFD_CLOEXEC));
 }
 

@@ -14,7 +14,7 @@ typedef struct {
 /* The number of places, a power of two. At most half of the places are used, so that each search
  * ends. */
 #define SPELLINGS (2 * MEHARI_FIELD_PINS)
-static spelling spellings[SPELLINGS];
+MEHARI_LARGE static spelling spellings[SPELLINGS];
 static mehari_pin field_pins[MEHARI_FIELD_PINS];
 static int spelling_count, field_pin_count;
 

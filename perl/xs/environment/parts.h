@@ -31,10 +31,19 @@ static inline bool mehari_is_plain(SV *value)
   return SvREFCNT(value) == 1 && SvTYPE(value) >= SVt_PV && SvTYPE(value) <= SVt_PVMG && !SvROK(value) && !SvREADONLY(value) && !SvIsCOW(value);
 }
 
+static inline bool mehari_is_text(SV *value, const char *text, STRLEN length)
+{
+  U32 kind = SvFLAGS(value) & (SVf_IOK | SVf_NOK | SVf_POK | SVf_ROK | SVp_IOK | SVp_NOK | SVp_POK | SVf_UTF8);
+  return kind == (SVf_POK | SVp_POK) && SvCUR(value) == length && memEQ(SvPVX(value), text, length);
+}
+
 /* Stores a value without magic, in place if possible. Used many times per request. */
 static inline void mehari_environment_store(pTHX_ HV *env, SV *key, U32 hash, const char *value, STRLEN length)
 {
   HE *entry = hv_fetch_ent(env, key, 0, hash);
+  /* A value that stays is not written, because writing unshares the memory's page. */
+  if (entry && !TAINTING_get && mehari_is_plain(HeVAL(entry)) && mehari_is_text(HeVAL(entry), value, length))
+    return;
   if (entry && mehari_is_plain(HeVAL(entry))) {
     sv_setpvn(HeVAL(entry), value, length);
     SvUTF8_off(HeVAL(entry));

@@ -3,6 +3,7 @@
 #include "environment/environment.h"
 #include "environment/names.h"
 #include "environment/parts.h"
+#include "interpreter/perl_internals.h"
 #include "request/record.h"
 
 enum {
@@ -209,14 +210,18 @@ void mehari_variables_set_api(pTHX_ HV *env)
   mehari_environment_store(aTHX_ env, mod_perl_version.key, mod_perl_version.hash, "2", 1);
 }
 
+static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};
+
 /* Makes places for common variables. Called in a template, so that the template's children write
- * into existing memory. */
+ * into existing memory. Places from before the script was compiled would lie on other pages. */
 void mehari_environment_reserve(pTHX)
 {
-  static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};
   HV *env = GvHVn(PL_envgv);
   U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
   SvFLAGS(env) &= ~magic;
+  for (int i = 0; i < FIXED; i++)
+    (void)hv_delete_ent(env, fixed[i].key, G_DISCARD, fixed[i].hash);
+  mehari_forget_free_values(aTHX);
   for (int i = 0; i < FIXED; i++) {
     mehari_environment_store(aTHX_ env, fixed[i].key, fixed[i].hash, "", 0);
     SvGROW(HeVAL(hv_fetch_ent(env, fixed[i].key, 0, fixed[i].hash)), 64);
@@ -224,6 +229,35 @@ void mehari_environment_reserve(pTHX)
   SvFLAGS(env) |= magic;
   for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
     mehari_field_pin(aTHX_ usual[i], strlen(usual[i]));
+}
+
+static bool is_usual(mehari_text field)
+{
+  for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
+    if (field.length == strlen(usual[i]) && strncasecmp(field.at, usual[i], field.length) == 0)
+      return true;
+  return false;
+}
+
+/* Takes the names from the frame, but no values: the memory of the children would keep them. */
+void mehari_environment_expect(pTHX_ const mehari_request *frame)
+{
+  mehari_job job;
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  mehari_job_read(&job, frame);
+  SvFLAGS(env) &= ~magic;
+  for (int i = 0; i < frame->field_count; i++) {
+    mehari_text name = mehari_job_text(&job, job.fields[i].name);
+    mehari_pin *this = is_usual(name) ? mehari_field_pin(aTHX_ name.at, name.length) : NULL;
+    if (!this || hv_exists_ent(env, this->key, this->hash))
+      continue;
+    set_optional(aTHX_ env, this, "", 0);
+    HE *entry = hv_fetch_ent(env, this->key, 0, this->hash);
+    if (entry)
+      SvGROW(HeVAL(entry), 192);
+  }
+  SvFLAGS(env) |= magic;
 }
 
 void mehari_variables_open(pTHX)

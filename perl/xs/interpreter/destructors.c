@@ -54,7 +54,8 @@ static bool has_destructor(pTHX_ HV *stash)
 
 /* ---- values ---- */
 
-static void each_instance(pTHX_ void (*see)(pTHX_ SV *object, void *argument), void *argument)
+/* Passes each instance to `see` until it returns true. perl's newest values come first. */
+static void each_instance(pTHX_ bool (*see)(pTHX_ SV *object, void *argument), void *argument)
 {
   HV *last = NULL;
   bool wanted = false;
@@ -65,8 +66,8 @@ static void each_instance(pTHX_ void (*see)(pTHX_ SV *object, void *argument), v
       last = SvSTASH(each);
       wanted = has_destructor(aTHX_ last);
     }
-    if (wanted)
-      see(aTHX_ each, argument);
+    if (wanted && see(aTHX_ each, argument))
+      return;
   }
 }
 
@@ -76,12 +77,13 @@ static int by_address(const void *a, const void *b)
   return left < right ? -1 : left > right;
 }
 
-static void note_instance(pTHX_ SV *object, void *argument)
+static bool note_instance(pTHX_ SV *object, void *argument)
 {
   PERL_UNUSED_CONTEXT;
   PERL_UNUSED_ARG(argument);
   Renew(instances, instance_count + 1, instance);
   instances[instance_count++] = (instance){object, SvSTASH(object)};
+  return false;
 }
 
 static bool is_new(SV *object)
@@ -90,11 +92,10 @@ static bool is_new(SV *object)
   return !instance_count || !bsearch(&wanted, instances, instance_count, sizeof *instances, by_address);
 }
 
-static void look_for_new(pTHX_ SV *object, void *found)
+static bool look_for_new(pTHX_ SV *object, void *found)
 {
   PERL_UNUSED_CONTEXT;
-  if (is_new(object))
-    *(bool *)found = true;
+  return *(bool *)found = is_new(object);
 }
 
 /* ---- classes ---- */
@@ -174,14 +175,15 @@ typedef struct {
 } gathering;
 
 /* Holds a reference, so that no other destructor frees the object. */
-static void gather(pTHX_ SV *object, void *into)
+static bool gather(pTHX_ SV *object, void *into)
 {
   PERL_UNUSED_CONTEXT;
   gathering *this = into;
   if (!is_new(object))
-    return;
+    return false;
   Renew(this->objects, this->count + 1, SV *);
   this->objects[this->count++] = SvREFCNT_inc_NN(object);
+  return false;
 }
 
 static void call_destructor(pTHX_ void *object)

@@ -14,6 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Operators that may leave a descriptor which no handle of perl holds: folders, copies made by
+ * fcntl, files and sockets of the system's databases. */
+static const U16 opening[] = {
+  OP_OPEN_DIR, OP_CLOSEDIR, OP_FCNTL, OP_IOCTL, OP_GHBYNAME, OP_GHBYADDR, OP_GHOSTENT, OP_GNBYNAME, OP_GNBYADDR, OP_GNETENT, OP_GPBYNAME, OP_GPBYNUMBER, OP_GPROTOENT,
+  OP_GSBYNAME, OP_GSBYPORT, OP_GSERVENT, OP_SHOSTENT, OP_SNETENT, OP_SPROTOENT, OP_SSERVENT, OP_EHOSTENT, OP_ENETENT, OP_EPROTOENT, OP_ESERVENT, OP_GPWNAM, OP_GPWUID,
+  OP_GPWENT, OP_SPWENT, OP_EPWENT, OP_GGRNAM, OP_GGRGID, OP_GGRENT, OP_SGRENT, OP_EGRENT,
+};
+static OP *(*perl_opening[C_ARRAY_LENGTH(opening)])(pTHX);
+
 bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
 #define PLACES 20 /* the most calls that fork-lint looks at */
@@ -188,6 +197,17 @@ static OP *run_socket(pTHX)
   return next;
 }
 
+static OP *run_opening(pTHX)
+{
+  size_t at = 0;
+  while (at < C_ARRAY_LENGTH(opening) && opening[at] != PL_op->op_type)
+    at++;
+  if (at == C_ARRAY_LENGTH(opening))
+    croak("an operator has the function of another operator, which the server does not know");
+  mehari_touched |= MEHARI_TOUCHED_FILES;
+  return perl_opening[at](aTHX);
+}
+
 static OP *run_chdir(pTHX)
 {
   mehari_directory_changed = true;
@@ -324,5 +344,7 @@ void mehari_operators_install(pTHX)
   mehari_replace_operator(OP_SYSCALL, run_syscall, &perl_syscall);
   mehari_replace_operator(OP_REQUIRE, run_require, &perl_require);
   mehari_replace_operator(OP_LEAVEEVAL, run_leaveeval, &perl_leaveeval);
+  for (size_t i = 0; i < C_ARRAY_LENGTH(opening); i++)
+    mehari_replace_operator(opening[i], run_opening, &perl_opening[i]);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

@@ -279,6 +279,55 @@ static inline int mehari_last_pipe(pTHX) { return PL_fdpid ? (int)av_top_index(P
 static inline SV **mehari_signal_handlers(pTHX) { return PL_psig_ptr; }
 static inline SV *mehari_signal_handler(pTHX_ int signal) { return PL_psig_ptr ? PL_psig_ptr[signal] : NULL; }
 
+static inline void *mehari_moved(const void *old, size_t size)
+{
+  void *moved = safemalloc(size);
+  memcpy(moved, old, size);
+  return moved;
+}
+
+static inline void mehari_move_stack_info(pTHX)
+{
+  PERL_SI *info = (PERL_SI *)mehari_moved(PL_curstackinfo, sizeof *info);
+  if (info->si_prev)
+    info->si_prev->si_next = info;
+  if (info->si_next)
+    info->si_next->si_prev = info;
+  PL_curstackinfo = info;
+}
+
+/* Moves perl's stacks, which were allocated one by one when perl started, to new places of malloc.
+ * Each is addressed by its pointer and an index, apart from the stacks of marks and values:
+ * intrpvar.h, cop.h (PERL_SI, PUSHSTACKi, SWITCHSTACK). The old places stay allocated. Read in
+ * 5.36.0. */
+static inline void mehari_move_stacks(pTHX_ size_t (*size_of)(void *))
+{
+  AV *values = PL_curstack;
+  SSize_t value = PL_stack_sp - PL_stack_base, values_end = PL_stack_max - PL_stack_base;
+  SSize_t mark = PL_markstack_ptr - PL_markstack, marks_end = PL_markstack_max - PL_markstack;
+  mehari_move_stack_info(aTHX);
+  PL_markstack = (I32 *)mehari_moved(PL_markstack, size_of(PL_markstack));
+  PL_markstack_ptr = PL_markstack + mark;
+  PL_markstack_max = PL_markstack + marks_end;
+  PL_scopestack = (I32 *)mehari_moved(PL_scopestack, size_of(PL_scopestack));
+  PL_savestack = (ANY *)mehari_moved(PL_savestack, size_of(PL_savestack));
+  PL_tmps_stack = (SV **)mehari_moved(PL_tmps_stack, size_of(PL_tmps_stack));
+  if (AvALLOC(values) == AvARRAY(values) && AvARRAY(values) == PL_stack_base) {
+    AvALLOC(values) = AvARRAY(values) = PL_stack_base = (SV **)mehari_moved(PL_stack_base, size_of(PL_stack_base));
+    PL_stack_sp = PL_stack_base + value;
+    PL_stack_max = PL_stack_base + values_end;
+  }
+  PL_curstackinfo->si_cxstack = (PERL_CONTEXT *)mehari_moved(PL_curstackinfo->si_cxstack, size_of(PL_curstackinfo->si_cxstack));
+}
+
+/* Returns how many handles hold each descriptor, by its number. Every layer that has a descriptor
+ * counts here: perlio.c (PerlIOUnix_refcnt_inc). Read in 5.36.0. */
+static inline const int *mehari_held_descriptors(int *count)
+{
+  *count = PL_perlio_fd_refcnt_size;
+  return PL_perlio_fd_refcnt;
+}
+
 /* Returns the address of the process's command line, to which `$0 = ...` writes: perl.c
  * (perl_parse). READ. */
 static inline const void *mehari_command_line(pTHX) { return PL_origargv[0]; }

@@ -12,7 +12,7 @@
 #define OVERDUE (SIGRTMAX - 3) /* the request is about to be killed */
 #define SLOW (SIGRTMAX - 2)    /* the request goes on */
 
-static char text[4096];
+MEHARI_LARGE static char text[4096];
 static size_t filled;
 
 static void put(const char *string, size_t length)
@@ -97,7 +97,7 @@ static void list_stack(int signal)
 
 void mehari_stack_watch(pTHX)
 {
-  static char space[65536];
+  MEHARI_LARGE static char space[65536];
   stack_t other = {.ss_sp = space, .ss_size = sizeof space};
   struct sigaction action = {.sa_handler = list_stack, .sa_flags = SA_ONSTACK | SA_RESTART};
   PERL_UNUSED_CONTEXT;

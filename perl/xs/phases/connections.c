@@ -10,7 +10,7 @@
 /* The most recent admitted connections, by the number of the connection and of the server with the
  * handlers. A refused connection is checked again for each request, so a further request cannot
  * bypass the check. */
-static struct { uint64_t connection; uint16_t server; } let_in[1024];
+MEHARI_LARGE static struct { uint64_t connection; uint16_t server; } let_in[1024];
 
 static int admit(pTHX_ mehari_rec *rec)
 {

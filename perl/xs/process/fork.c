@@ -29,7 +29,7 @@ typedef struct {
 } template;
 
 int mehari_stem_socket = -1;
-static template templates[TEMPLATES];
+MEHARI_LARGE static template templates[TEMPLATES];
 static uint64_t clock_hand;
 
 void mehari_fork_forward(int signal)

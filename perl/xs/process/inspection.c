@@ -161,7 +161,7 @@ static void be_twin(pTHX_ const char *order, pid_t original)
  * script's `wait` does not find it. */
 void mehari_inspection_serve(pTHX)
 {
-  static char order[MEHARI_INSPECTION_SIZE];
+  MEHARI_LARGE static char order[MEHARI_INSPECTION_SIZE];
   if (!mehari_mailbox_take_inspection(order))
     return;
   pid_t original = getpid();

@@ -101,7 +101,8 @@ enum {
   MEHARI_TOUCHED_TIMERS = 4,
   MEHARI_TOUCHED_LIMITS = 8,
   MEHARI_TOUCHED_PROCESS = 16,
-  MEHARI_TOUCHED_THREADS = 32
+  MEHARI_TOUCHED_THREADS = 32,
+  MEHARI_TOUCHED_FILES = 64 /* has opened, closed or replaced descriptors aside of perl's handles */
 };
 extern unsigned mehari_touched; /* what the current request has changed */
 void mehari_watch_open(void); /* called once per worker */

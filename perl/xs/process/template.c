@@ -128,7 +128,10 @@ static void tell_rung(void)
     mehari_rewind_report(file);
   if (!as_fork || atomic_exchange(&turn->has_logged_rung, true))
     return;
-  mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", task, as_fork);
+  if (!mehari_rewind_is_refused_by_kernel())
+    mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", task, as_fork);
+  else if (mehari_pictures_say_refusal())
+    mehari_logf(MEHARI_LOG_WARN, "this kernel or container does not allow the rung rewind (%s): scripts on it and on auto run as on fork", as_fork);
   mehari_rewind_report_refusal(file, as_fork);
 }
 
@@ -315,6 +318,14 @@ static void keep_child(pTHX_ mehari_script *script)
     judge_end();
 }
 
+/* Prepares %ENV for requests like the first, which waits for the template. */
+static void expect_variables(pTHX)
+{
+  mehari_order first;
+  if (peek_order(&first, 0))
+    mehari_environment_expect(aTHX_ mehari_mailbox_frame(first.frame));
+}
+
 /* Resolves the handlers of the first request, so that no request does it. The worker waits for the
  * template, so the request stays where it is. */
 static void prepare_handlers(pTHX_ void *argument)
@@ -361,6 +372,9 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   if (manner != MEHARI_TO_SERVE)
     mehari_learning_open(aTHX_ task);
   if (manner != MEHARI_TO_FORK) {
+    mehari_output_reserve();
+    if (manner != MEHARI_TO_SERVE)
+      expect_variables(aTHX);
     as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
     rewinds = !as_fork;
   }

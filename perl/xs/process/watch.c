@@ -19,7 +19,7 @@ unsigned mehari_touched;
 /* ---- the process's own descriptors ---- */
 
 #define NUMBERS 1024
-static struct { bool claimed; dev_t device; ino_t inode; } own[NUMBERS];
+MEHARI_LARGE static struct { bool claimed; dev_t device; ino_t inode; } own[NUMBERS];
 static int highest = -1;
 
 void mehari_descriptor_claim(int file)
@@ -78,6 +78,10 @@ static struct {
 } subs[] = {
   {"POSIX::close", MEHARI_TOUCHED_DESCRIPTORS, 0, NULL, NULL},
   {"POSIX::dup2", MEHARI_TOUCHED_DESCRIPTORS, 1, NULL, NULL},
+  {"POSIX::open", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
+  {"POSIX::creat", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
+  {"POSIX::dup", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
+  {"POSIX::pipe", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
   {"POSIX::sigprocmask", MEHARI_TOUCHED_MASK, -1, NULL, NULL},
   {"POSIX::sigaction", MEHARI_TOUCHED_MASK, -1, NULL, NULL},
   {"POSIX::setsid", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},

@@ -1,6 +1,7 @@
 /* Passes descriptors to another process. `plackup -s Mehari` passes the zygote's descriptors to the
  * process that has loaded the application (Mehari::PSGI::Keeper). */
 #include "psgi/psgi.h"
+#include "process/process.h"
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -53,6 +54,7 @@ XS_INTERNAL(receive_descriptors)
     got = recvmsg(SvIV(ST(0)), &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
   SP -= items;
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   struct cmsghdr *header = got == 1 ? CMSG_FIRSTHDR(&message) : NULL;
   if (header && header->cmsg_type == SCM_RIGHTS) {
     int count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

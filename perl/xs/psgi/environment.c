@@ -36,14 +36,14 @@ static SV *errors, *informational, *after_response; /* the values to which refer
 /* The number of fields with a slot, the same as in environment/names.c. Other fields are stored
  * without a slot. */
 #define FIELDS 128
-static slot fields[FIELDS];
+MEHARI_LARGE static slot fields[FIELDS];
 static int field_count;
 
 /* The slots by the address of a shared key's text. The number of places is a power of two. At most
  * half of the places are used, so that each search ends. */
 #define PLACES 512
 _Static_assert(2 * (NAMES + FIELDS) <= PLACES, "a search for a place may not end");
-static slot *places[PLACES];
+MEHARI_LARGE static slot *places[PLACES];
 static HV *kept, *current;
 
 static slot **place_of(const char *text)

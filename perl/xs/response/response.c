@@ -30,6 +30,8 @@ void mehari_out_reserve(size_t more)
   mehari_out.buffer = saferealloc(mehari_out.buffer, mehari_out.capacity);
 }
 
+void mehari_output_reserve(void) { mehari_out_reserve(1); }
+
 static void put_body(const char *bytes, size_t length)
 {
   mehari_out.body_bytes += length;

@@ -17,13 +17,18 @@ typedef struct {
   _Atomic uint32_t pages;
 } entry;
 static entry *pictures;
+static atomic_flag *has_said_refusal; /* behind the table */
 
 void mehari_pictures_open(void)
 {
-  pictures = mmap(NULL, PICTURES * sizeof *pictures, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pictures = mmap(NULL, PICTURES * sizeof *pictures + sizeof *has_said_refusal, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (pictures == MAP_FAILED)
     pictures = NULL;
+  else
+    has_said_refusal = (atomic_flag *)(pictures + PICTURES);
 }
+
+bool mehari_pictures_say_refusal(void) { return has_said_refusal && !atomic_flag_test_and_set(has_said_refusal); }
 
 static uint64_t pages_of_all(void)
 {

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -99,19 +100,22 @@ static const char *know(mehari_rewind *rewind, int file)
 
 #define NUMBERS 1024
 
-static bool list_open(bool is_open[NUMBERS])
+/* Lists the open descriptors. opendir(3) would write to the heap, which is in the picture. */
+static bool list_open(mehari_rewind *rewind, bool is_open[NUMBERS])
 {
-  struct dirent *each;
-  DIR *all = opendir("/proc/self/fd");
-  if (!all)
-    return false;
-  while ((each = readdir(all))) {
-    int file = atoi(each->d_name);
-    if (isDIGIT(*each->d_name) && file != dirfd(all) && file < NUMBERS)
-      is_open[file] = true;
-  }
-  closedir(all);
-  return true;
+  int all = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  long length = 0;
+  while (all >= 0 && (length = KERNEL(SYS_getdents64, all, rewind->text, sizeof rewind->text)) > 0)
+    for (long at = 0; at < length;) {
+      const struct dirent64 *each = (const struct dirent64 *)(rewind->text + at);
+      int file = atoi(each->d_name);
+      if (isDIGIT(*each->d_name) && file != all && file < NUMBERS)
+        is_open[file] = true;
+      at += each->d_reclen;
+    }
+  if (all >= 0)
+    close(all);
+  return all >= 0 && length == 0;
 }
 
 static const char *know_all(mehari_rewind *rewind)
@@ -119,13 +123,15 @@ static const char *know_all(mehari_rewind *rewind)
   bool was_open[NUMBERS] = {false}, is_open[NUMBERS] = {false};
   int spares[NUMBERS];
   const char *refusal = NULL;
-  if (!list_open(was_open))
+  if (!list_open(rewind, was_open))
     return "/proc/self cannot be read";
   for (int file = 0; file < NUMBERS; file++) {
+    if (was_open[file] && is_foreign(file))
+      rewind->reach |= MEHARI_REACH_FILES; /* a handle may be closed and opened again */
     spares[file] = was_open[file] && is_foreign(file) ? fcntl(file, F_DUPFD_CLOEXEC, 10) : -1;
     mehari_descriptor_claim(spares[file]);
   }
-  list_open(is_open);
+  list_open(rewind, is_open);
   for (int file = 0; file < NUMBERS && !refusal; file++)
     if (is_open[file])
       refusal = know(rewind, file);
@@ -151,8 +157,19 @@ static void count_files(mehari_rewind *rewind, uint64_t *count, uint32_t *lowest
   KERNEL(SYS_close, *lowest);
 }
 
+static int make_own_picture(void)
+{
+  int file = memfd_create("mehari own picture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 10);
+  if (file >= 0)
+    close(file);
+  mehari_descriptor_claim(high);
+  return high;
+}
+
 const char *mehari_rewind_open_files(mehari_rewind *rewind)
 {
+  rewind->own_picture = make_own_picture();
   rewind->pagemap = open_of_process("pagemap", O_RDONLY);
   rewind->statm = open_of_process("statm", O_RDONLY);
   rewind->stat = open_of_process("stat", O_RDONLY);
@@ -161,8 +178,10 @@ const char *mehari_rewind_open_files(mehari_rewind *rewind)
   rewind->timers = open_of_process("timers", O_RDONLY); /* not every kernel has this file */
   rewind->files = open_of_process("fd", O_RDONLY | O_DIRECTORY);
   rewind->home = open_of_process("cwd", O_PATH | O_DIRECTORY);
-  if (rewind->pagemap < 0 || rewind->statm < 0 || rewind->stat < 0 || rewind->tasks < 0 || rewind->maps < 0 || rewind->files < 0 || rewind->home < 0)
+  if (rewind->own_picture < 0 || rewind->pagemap < 0 || rewind->statm < 0 || rewind->stat < 0 || rewind->tasks < 0 || rewind->maps < 0 || rewind->files < 0 || rewind->home < 0) {
+    rewind->is_refused_by_kernel = true;
     return "/proc/self cannot be read";
+  }
   rewind->known_count = 0;
   const char *refusal = know_all(rewind);
   find_spares(rewind);
@@ -210,7 +229,7 @@ static bool are_all_there(mehari_rewind *rewind)
   return true;
 }
 
-void mehari_rewind_put_back_files(mehari_rewind *rewind)
+static void put_back_open_files(mehari_rewind *rewind)
 {
   uint64_t count;
   uint32_t lowest;
@@ -222,6 +241,12 @@ void mehari_rewind_put_back_files(mehari_rewind *rewind)
       mehari_rewind_refuse(rewind, "it closed descriptors that are not its own");
   }
   rewind->doubtful_files = false;
+}
+
+void mehari_rewind_put_back_files(mehari_rewind *rewind)
+{
+  if (rewind->doubts & MEHARI_REACH_FILES)
+    put_back_open_files(rewind);
   for (uint32_t i = 0; i < rewind->known_count; i++)
     if (rewind->known[i].offset >= 0)
       KERNEL(SYS_lseek, rewind->known[i].number, rewind->known[i].offset, SEEK_SET);

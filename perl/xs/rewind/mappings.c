@@ -1,6 +1,7 @@
 /* The memory map of a rewound process: reads the picture's ranges, and restores a changed map.
  * Two numbers of /proc/self/statm show a change: the size of all mappings, and the size of
- * private writable mappings. /proc/self/maps is read only if one of them differs. */
+ * private writable mappings. They are read after a page fault only, and /proc/self/maps only if one
+ * of them differs. */
 #include "rewind/state.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -91,14 +92,42 @@ bool mehari_rewind_read_mappings(mehari_rewind *rewind)
   return true;
 }
 
+static int protection_of(const mehari_rewind *rewind, uint64_t at)
+{
+  for (uint32_t i = 0; i < rewind->range_count; i++)
+    if (at >= rewind->ranges[i].start && at < rewind->ranges[i].end)
+      return rewind->ranges[i].protection;
+  return PROT_READ | PROT_WRITE;
+}
+
 bool mehari_rewind_map_picture(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->range_count; i++) {
     const mehari_range *range = &rewind->ranges[i];
     bool has_arguments = rewind->arguments > range->start && rewind->arguments < range->end;
     uint64_t end = has_arguments ? rewind->arguments : range->end;
+    if (has_arguments)
+      rewind->arguments_end = range->end;
     long at = KERNEL(SYS_mmap, range->start, end - range->start, range->protection, MAP_PRIVATE | MAP_FIXED, rewind->picture, range->first * MEHARI_PAGE);
     if (at != (long)range->start)
+      return false;
+  }
+  return true;
+}
+
+bool mehari_rewind_map_own(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0, end; i < rewind->own_count; i = end) {
+    uint64_t at = rewind->own_at[i];
+    for (end = i + 1; end < rewind->own_count && rewind->own_at[end] == at + (end - i) * MEHARI_PAGE; end++)
+      if (mehari_rewind_is_of_process(rewind, rewind->own_at[end]))
+        break;
+    if (mehari_rewind_is_of_process(rewind, at)) {
+      end = i + 1;
+      continue;
+    }
+    long mapped = KERNEL(SYS_mmap, at, (end - i) * MEHARI_PAGE, protection_of(rewind, at), MAP_PRIVATE | MAP_FIXED, rewind->own_picture, i * MEHARI_PAGE);
+    if (mapped != (long)at)
       return false;
   }
   return true;
@@ -184,15 +213,17 @@ static void repair(mehari_rewind *rewind)
   if (sizes_are_as_before(rewind))
     return;
   /* A part of the map is missing or no longer writable. */
-  if (!mehari_rewind_map_picture(rewind) || !sizes_are_as_before(rewind))
+  if (!mehari_rewind_map_picture(rewind) || !mehari_rewind_map_own(rewind) || !sizes_are_as_before(rewind))
     mehari_rewind_refuse(rewind, "it changed the memory map");
 }
 
-void mehari_rewind_put_back_mappings(mehari_rewind *rewind)
+/* A new mapping, or a longer stack, cannot be used without a page fault. `looks` is therefore false
+ * only if nothing was mapped, or a mapping was not used and is found later. */
+void mehari_rewind_put_back_mappings(mehari_rewind *rewind, bool looks)
 {
   uint64_t brk = KERNEL(SYS_brk, 0);
   if (brk != rewind->brk && (brk < rewind->brk || (uint64_t)KERNEL(SYS_brk, rewind->brk) != rewind->brk))
     mehari_rewind_refuse(rewind, "it moved the end of the heap where it cannot be moved back from");
-  if (!rewind->spoiled[0] && !sizes_are_as_before(rewind))
+  if (looks && !rewind->spoiled[0] && !sizes_are_as_before(rewind))
     repair(rewind);
 }

@@ -10,6 +10,7 @@
  *
  * All functions here run on the stack aside. */
 #include "rewind/state.h"
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,11 +22,11 @@
 #define COOL_TIMES 6 /* ... twice as many each time, and at most this many times */
 
 /* Returns the number of page faults, minor and major. A fault that the kernel tries twice, or that
- * reads from swap, counts as major. */
-static uint64_t faults_so_far(void)
+ * reads from swap, counts as major. For one thread the kernel needs half the time. */
+static uint64_t faults_so_far(const mehari_rewind *rewind)
 {
   struct rusage usage;
-  KERNEL(SYS_getrusage, RUSAGE_SELF, &usage);
+  KERNEL(SYS_getrusage, rewind->reach & MEHARI_REACH_THREADS ? RUSAGE_SELF : RUSAGE_THREAD, &usage);
   return usage.ru_minflt + usage.ru_majflt;
 }
 
@@ -61,7 +62,7 @@ static void each_written(mehari_rewind *rewind, see_page see)
 
 /* ---- where a page's contents are ---- */
 
-static const char *own_copy(mehari_rewind *rewind, uint32_t page)
+static uint32_t own_index(const mehari_rewind *rewind, uint32_t page)
 {
   uint32_t low = 0, high = rewind->own_count;
   while (low < high) {
@@ -71,14 +72,14 @@ static const char *own_copy(mehari_rewind *rewind, uint32_t page)
     else
       high = middle;
   }
-  return rewind->own[low];
+  return low;
 }
 
 /* Returns the contents of a page in the picture. NULL: zeros. */
 static const char *contents(mehari_rewind *rewind, uint32_t page)
 {
   if (rewind->state[page] & MEHARI_PAGE_OWN)
-    return own_copy(rewind, page);
+    return rewind->own[own_index(rewind, page)];
   return rewind->state[page] & MEHARI_PAGE_ZERO ? NULL : rewind->image + page * MEHARI_PAGE;
 }
 
@@ -91,6 +92,11 @@ static bool is_as_before(const char *now, const char *then, size_t length)
 /* ---- hot pages ---- */
 
 static bool has_rseq(const mehari_rewind *rewind, uint64_t at) { return rewind->rseq - at < MEHARI_PAGE; }
+
+bool mehari_rewind_is_of_process(const mehari_rewind *rewind, uint64_t at)
+{
+  return has_rseq(rewind, at) || (at >= rewind->arguments && at < rewind->arguments_end);
+}
 
 static void add_run(mehari_rewind *rewind, uint64_t at, uint64_t from)
 {
@@ -120,7 +126,8 @@ static unsigned times_hot(const mehari_rewind *rewind, uint32_t page) { return r
 
 static bool stays_hot(const mehari_rewind *rewind, uint32_t page)
 {
-  return rewind->state[page] & MEHARI_PAGE_OWN || times_hot(rewind, page) > COOL_TIMES;
+  bool is_own = rewind->state[page] & MEHARI_PAGE_OWN;
+  return times_hot(rewind, page) > COOL_TIMES || (is_own && mehari_rewind_is_of_process(rewind, rewind->own_at[own_index(rewind, page)]));
 }
 
 static bool heat(mehari_rewind *rewind, uint32_t page)
@@ -230,12 +237,20 @@ static void compare(mehari_rewind *rewind)
   }
 }
 
-void mehari_rewind_put_back_memory(mehari_rewind *rewind)
+
+/* Now and then the answer is yes without a fault, so that hot pages can cool. */
+bool mehari_rewind_looks(mehari_rewind *rewind)
 {
-  bool looks = faults_so_far() != rewind->faults, cools = ++rewind->rewinds % COOL_EVERY == 0;
-  if (looks)
+  bool cools = (rewind->rewinds + 1) % COOL_EVERY == 0, had_threads = rewind->doubts & ~rewind->reach & MEHARI_REACH_THREADS;
+  rewind->is_written = faults_so_far(rewind) != rewind->faults || had_threads;
+  return rewind->is_written || cools;
+}
+
+void mehari_rewind_put_back_memory(mehari_rewind *rewind, bool looks)
+{
+  if (rewind->is_written)
     look(rewind);
-  if (cools)
+  if (++rewind->rewinds % COOL_EVERY == 0)
     cool(rewind);
   for (uint32_t i = 0; i < rewind->run_count; i++)
     copy_run(rewind, &rewind->runs[i]);
@@ -243,29 +258,53 @@ void mehari_rewind_put_back_memory(mehari_rewind *rewind)
   if (rewind->compares)
     compare(rewind);
   /* Hot pages are in memory, so copying them back causes no fault. */
-  if (looks || cools || rewind->compares)
-    rewind->faults = faults_so_far();
+  if (looks || rewind->compares)
+    rewind->faults = faults_so_far(rewind);
 }
 
 /* ---- the child's own picture ---- */
 
+/* The fork takes and releases locks, so many written pages have the picture's contents. */
 static void see_own(mehari_rewind *rewind, uint32_t page, uint64_t at)
 {
+  if (!mehari_rewind_is_of_process(rewind, at) && is_as_before((const char *)at, contents(rewind, page), MEHARI_PAGE)) {
+    drop(rewind, at);
+    return;
+  }
   if (rewind->own_count == MEHARI_REWIND_OWN) {
     mehari_rewind_refuse(rewind, "the template went on writing after the picture");
     return;
   }
   memcpy(rewind->own[rewind->own_count], (const char *)at, MEHARI_PAGE);
+  rewind->own_at[rewind->own_count] = at;
   rewind->own_page[rewind->own_count++] = page;
   rewind->state[page] |= MEHARI_PAGE_OWN;
-  heat(rewind, page);
+  if (mehari_rewind_is_of_process(rewind, at))
+    heat(rewind, page);
 }
 
-/* Copies the pages that were written since the template took its picture (the fork has written
- * pages, too). These pages are hot from the start. */
+/* Writes the own pages to a memory file, and maps it over them. They then belong to a file like all
+ * others, so that a search finds the written ones. */
+static void map_own_pages(mehari_rewind *rewind)
+{
+  uint64_t size = rewind->own_count * MEHARI_PAGE, done = 0;
+  long wrote = 1;
+  for (; wrote > 0 && done < size; done += wrote > 0 ? wrote : 0)
+    wrote = KERNEL(SYS_pwrite64, rewind->own_picture, rewind->own[0] + done, size - done, done);
+  bool sealed = KERNEL(SYS_fcntl, rewind->own_picture, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+  if (done < size || !sealed || !mehari_rewind_map_own(rewind))
+    mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
+}
+
+/* Takes the child's own picture: the pages that were written since the template took its picture
+ * (the fork has written pages, too). */
 void mehari_rewind_note_difference(mehari_rewind *rewind)
 {
   each_written(rewind, see_own);
+  map_own_pages(rewind);
+  if (!mehari_rewind_read_mappings(rewind))
+    mehari_rewind_refuse(rewind, "the memory map cannot be read");
+  mehari_rewind_note_sizes(rewind);
   list_runs(rewind);
-  rewind->faults = faults_so_far();
+  rewind->faults = faults_so_far(rewind);
 }

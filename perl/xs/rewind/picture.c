@@ -76,13 +76,16 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
   volatile char *below = (char *)rewind->stack_floor - 2 * MEHARI_PAGE;
   *below = 0;
   rewind->maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (rewind->maps < 0 || !find_wiped(rewind))
+  if (rewind->maps < 0 || !find_wiped(rewind)) {
+    rewind->is_refused_by_kernel = true;
     return "/proc/self cannot be read";
+  }
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
   if (!mehari_pictures_reserve(rewind->pages, rewind->most_pages))
     return "there is no room for its picture beside those of other scripts";
   const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
+  rewind->is_refused_by_kernel = refusal != NULL;
   /* The file's own mapping is shared, so the ranges do not include it. */
   if (!refusal && !mehari_rewind_read_ranges(rewind))
     refusal = "the memory map cannot be read";
@@ -126,8 +129,11 @@ static bool seal(mehari_rewind *rewind)
 void mehari_rewind_take(mehari_rewind *rewind)
 {
   copy_memory(rewind);
+  rewind->is_refused_by_kernel = true;
   if (!seal(rewind))
     mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
   else if (!mehari_rewind_map_picture(rewind))
     mehari_rewind_refuse(rewind, "the picture cannot be mapped");
+  else
+    rewind->is_refused_by_kernel = false;
 }

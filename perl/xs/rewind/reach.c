@@ -35,6 +35,7 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"pthread_create", MEHARI_REACH_THREADS},
   {"thrd_create", MEHARI_REACH_THREADS},
   {"vfork", MEHARI_REACH_CHILDREN},
+  {"_Fork", MEHARI_REACH_CHILDREN},
   {"posix_spawn", MEHARI_REACH_CHILDREN},
   {"posix_spawnp", MEHARI_REACH_CHILDREN},
   {"system", MEHARI_REACH_CHILDREN},
@@ -49,19 +50,50 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"dlvsym", MEHARI_REACH_ALL},
 };
 
+/* Functions that open or close descriptors. Those of perl's handles (PerlIO_open) are not here,
+ * because perl counts them. */
+static const char *const of_files[] = {
+  "open", "open64", "openat", "openat64", "__open_2", "__open64_2", "__openat_2", "__openat64_2",
+  "creat", "creat64", "fopen", "fopen64", "freopen", "freopen64", "tmpfile", "tmpfile64",
+  "mkstemp", "mkstemp64", "mkostemp", "mkostemp64", "mkstemps", "mkstemps64", "mkostemps",
+  "mkostemps64", "opendir", "fdopendir", "setmntent", "fts_open", "fts64_open", "shm_open",
+  "mq_open", "dup", "dup2", "dup3", "fcntl", "fcntl64", "ioctl", "pipe", "pipe2", "socket",
+  "socketpair", "accept", "accept4", "recvmsg", "recvmmsg", "__recvmmsg64", "eventfd",
+  "epoll_create", "epoll_create1", "inotify_init", "inotify_init1", "fanotify_init", "signalfd",
+  "timerfd_create", "memfd_create", "pidfd_open", "open_by_handle_at", "posix_openpt", "getpt",
+  "openpty", "openlog", "close", "close_range", "closefrom", "fclose", "fcloseall", "setpwent",
+  "getpwent", "setgrent", "getgrent", "sethostent", "setnetent", "setprotoent", "setservent",
+  "Perl_PerlLIO_dup_cloexec", "Perl_PerlLIO_dup2_cloexec", "Perl_PerlLIO_open_cloexec",
+  "Perl_PerlLIO_open3_cloexec", "Perl_PerlProc_pipe_cloexec", "Perl_PerlSock_socket_cloexec",
+  "Perl_PerlSock_accept_cloexec", "Perl_PerlSock_socketpair_cloexec", "Perl_my_mkstemp_cloexec",
+  "Perl_my_mkostemp_cloexec",
+};
+
 /* Parts of the paths of libraries whose changes are seen or undone. libcrypto sets handlers only
  * while it asks for a password, and makes system calls for random numbers. */
-static const char *const known[] = {"/libc.so.", "/ld-linux", "/libpthread.so.", "/libperl.so", "/libcrypto.so.", "/auto/Mehari/Mehari.so",
-                                    "/auto/POSIX/POSIX.so", "/auto/Time/HiRes/HiRes.so", "/auto/threads/threads.so", "/auto/BSD/Resource/Resource.so"};
+static const struct { const char *path; unsigned except; } known[] = {
+  {"/libc.so.", 0},
+  {"/ld-linux", 0},
+  {"/libpthread.so.", 0},
+  {"/libperl.so", 0},
+  {"/libcrypto.so.", MEHARI_REACH_FILES}, /* its BIO functions open files for other libraries */
+  {"/auto/Mehari/Mehari.so", 0},
+  {"/auto/POSIX/POSIX.so", 0},
+  {"/auto/Time/HiRes/HiRes.so", 0},
+  {"/auto/threads/threads.so", 0},
+  {"/auto/BSD/Resource/Resource.so", 0},
+  {"/auto/File/Glob/Glob.so", 0}, /* closes each folder that it opens */
+};
 
-static bool is_known(const char *path)
+/* Returns which changes of a library would neither be seen nor be undone. */
+static unsigned unknown_of(const char *path)
 {
   if (!*path) /* the program itself: perl */
-    return true;
+    return 0;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strstr(path, known[i]))
-      return true;
-  return false;
+    if (strstr(path, known[i].path))
+      return known[i].except;
+  return MEHARI_REACH_ALL;
 }
 
 static unsigned reach_of(const char *name)
@@ -69,6 +101,9 @@ static unsigned reach_of(const char *name)
   for (size_t i = 0; i < sizeof imports / sizeof *imports; i++)
     if (strcmp(name, imports[i].name) == 0)
       return imports[i].reach;
+  for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+    if (strcmp(name, of_files[i]) == 0)
+      return MEHARI_REACH_FILES;
   return 0;
 }
 
@@ -113,13 +148,14 @@ static unsigned reach_by(const dynamic *library, const ElfW(Rela) *relocations, 
 
 static int see_library(struct dl_phdr_info *library, size_t size, void *reach)
 {
+  unsigned unknown = unknown_of(library->dlpi_name);
   (void)size;
-  for (int i = 0; !is_known(library->dlpi_name) && i < library->dlpi_phnum; i++) {
+  for (int i = 0; unknown && i < library->dlpi_phnum; i++) {
     if (library->dlpi_phdr[i].p_type != PT_DYNAMIC)
       continue;
     dynamic all = read_dynamic(library, (const void *)(library->dlpi_addr + library->dlpi_phdr[i].p_vaddr));
     if (all.symbols && all.names)
-      *(unsigned *)reach |= reach_by(&all, all.calls, all.calls_size) | reach_by(&all, all.others, all.others_size);
+      *(unsigned *)reach |= unknown & (reach_by(&all, all.calls, all.calls_size) | reach_by(&all, all.others, all.others_size));
   }
   return 0;
 }

@@ -70,6 +70,7 @@ uint32_t mehari_rewind_pages(void) { return own->pages; }
 const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled : NULL; }
 bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
 bool mehari_rewind_was_refused(void) { return own->refused; }
+bool mehari_rewind_is_refused_by_kernel(void) { return own && own != MAP_FAILED && own->is_refused_by_kernel; }
 
 /* ---- its child ---- */
 
@@ -84,6 +85,25 @@ static void reset(void)
   own->hot_count = own->run_count = own->own_count = 0;
   own->rewinds = own->looks = own->cold = own->repairs = own->wrong_pages = 0;
   own->spoiled[0] = '\0';
+}
+
+/* Notes which descriptors perl's handles hold. False: there are too many. */
+static bool see_held(mehari_rewind *into)
+{
+  const int *held = mehari_held_descriptors(&into->held_count);
+  if (into->held_count > MEHARI_REWIND_HELD)
+    return false;
+  for (int i = 0; i < into->held_count; i++)
+    into->held[i] = held[i];
+  return true;
+}
+
+/* Whether perl's handles hold other descriptors than before. */
+static bool handles_differ(pTHX)
+{
+  int count;
+  const int *held = mehari_held_descriptors(&count);
+  return mehari_perl_has_ended(aTHX) || count != own->held_count || memNE(held, own->held, count * sizeof *held);
 }
 
 static void see_rseq(void)
@@ -155,14 +175,16 @@ void mehari_rewind_begin(pTHX)
   const char *refusal = mehari_rewind_open_files(own);
   if (refusal)
     give_up(refusal);
-  if ((uint64_t)(uintptr_t)sbrk(0) != own->brk || !mehari_rewind_read_mappings(own))
+  if ((uint64_t)(uintptr_t)sbrk(0) != own->brk)
     give_up("the template's memory has grown");
   for (int i = 0; i < SIG_SIZE; i++)
     handlers[i] = mehari_signal_handler(aTHX_ i);
   see_rseq();
+  mehari_touched &= ~MEHARI_TOUCHED_FILES; /* all files of this time are known */
+  if (!see_held(own))
+    own->reach |= MEHARI_REACH_FILES;
   own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
-  mehari_rewind_note_sizes(own);
   mehari_rewind_mark(own, mehari_rewind_note_difference);
   if (own->spoiled[0])
     give_up(own->spoiled);
@@ -189,11 +211,13 @@ static void see_doubts(pTHX)
   if (mehari_touched & MEHARI_TOUCHED_TIMERS)
     own->doubts |= MEHARI_REACH_TIMERS | MEHARI_REACH_SIGNALS;
   if (mehari_touched & MEHARI_TOUCHED_THREADS)
-    own->doubts |= MEHARI_REACH_THREADS;
+    own->doubts |= MEHARI_REACH_THREADS | MEHARI_REACH_FILES;
   if (mehari_may_have_spawned)
     own->doubts |= MEHARI_REACH_CHILDREN | MEHARI_REACH_SIGNALS;
   if (mehari_directory_changed || mehari_umask_changed)
     own->doubts |= MEHARI_REACH_FOLDER;
+  if (mehari_touched & (MEHARI_TOUCHED_FILES | MEHARI_TOUCHED_DESCRIPTORS) || mehari_may_have_spawned || !mehari_is_program || handles_differ(aTHX))
+    own->doubts |= MEHARI_REACH_FILES;
   see_handlers(aTHX);
 }
 
@@ -203,9 +227,10 @@ static void put_back(mehari_rewind *this)
   KERNEL(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
   mehari_rewind_put_back_files(this);
   mehari_rewind_put_back_process(this);
-  mehari_rewind_put_back_mappings(this);
+  bool looks = mehari_rewind_looks(this);
+  mehari_rewind_put_back_mappings(this, looks);
   if (!this->spoiled[0])
-    mehari_rewind_put_back_memory(this);
+    mehari_rewind_put_back_memory(this, looks);
   if (this->spoiled[0])
     KERNEL(SYS_exit_group, 0);
   KERNEL(SYS_rt_sigprocmask, SIG_SETMASK, &this->signal_mask, NULL, 8);
@@ -214,7 +239,7 @@ static void put_back(mehari_rewind *this)
 
 void mehari_rewind_end(pTHX)
 {
-  if (getpid() != own->child) /* a process that the script made without the server's knowledge */
+  if (own->reach & MEHARI_REACH_CHILDREN && getpid() != own->child) /* a process that a library made unnoticed */
     _exit(0);
   if (mehari_touched & (MEHARI_TOUCHED_PROCESS | MEHARI_TOUCHED_LIMITS))
     mehari_rewind_refuse(own, "it changed limits or the standing of its process, or called the kernel itself");

@@ -22,6 +22,10 @@ void mehari_rewind_report_refusal(mehari_text file, const char *why);
 const char *mehari_rewind_refusal(void);
 bool mehari_rewind_has_rewound(void); /* whether the child has been rewound at least once */
 bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewound either */
+/* Whether the kernel, or the container's rules, refused what every script would need. */
+bool mehari_rewind_is_refused_by_kernel(void);
+/* budget.c: true at the first call in any template of the zygote. */
+bool mehari_pictures_say_refusal(void);
 /* budget.c: in the zygote. */
 void mehari_pictures_open(void); /* called before the zygote forks */
 void mehari_pictures_release(pid_t template); /* called after the template has ended */

@@ -24,6 +24,7 @@
 #define MEHARI_REWIND_OWN 2048
 #define MEHARI_REWIND_FILES 64
 #define MEHARI_REWIND_SIGNALS 64
+#define MEHARI_REWIND_HELD 1024
 
 /* Writable private memory of the picture. */
 typedef struct {
@@ -54,7 +55,8 @@ enum {
   MEHARI_REACH_THREADS = 8,
   MEHARI_REACH_CHILDREN = 16,
   MEHARI_REACH_FOLDER = 32, /* working directory and umask */
-  MEHARI_REACH_ALL = 63
+  MEHARI_REACH_FILES = 64, /* descriptors */
+  MEHARI_REACH_ALL = 127
 };
 
 typedef struct {
@@ -82,7 +84,8 @@ typedef struct {
   const char *image;  /* its contents, read-only */
   uint32_t range_count, mapping_count, pages, wiped_count;
   uint64_t brk, stack_floor;
-  uint64_t arguments; /* the page of the command line, which must not belong to a file */
+  /* From the page of the command line on, the stack must not belong to a file. */
+  uint64_t arguments, arguments_end;
   bool compares; /* whether all memory is compared after every rewind */
   uint64_t most_pages; /* the limit of the pages of all pictures */
   unsigned reach;      /* MEHARI_REACH_*: what the loaded libraries are able to change */
@@ -92,6 +95,7 @@ typedef struct {
 
   /* The child's part, set before its first request. */
   pid_t child;
+  int own_picture; /* a memory file with the pages of `own` */
   int pagemap, statm, stat, tasks, maps, timers, files, home;
   bool may_change_user; /* whether the process has privileges that the kernel asks for */
   uint64_t libraries; /* how many libraries were ever loaded */
@@ -110,6 +114,7 @@ typedef struct {
   mehari_known_file known[MEHARI_REWIND_FILES];
   uint32_t known_count, lowest_free, own_count;
   uint64_t file_count; /* the kernel's count; 0: the kernel does not count */
+  int held[MEHARI_REWIND_HELD], held_count; /* how many handles of perl hold each descriptor */
 
   /* Changes while requests are served. */
   uint32_t hot_count, run_count;
@@ -117,13 +122,16 @@ typedef struct {
   uint32_t replaced; /* processes that ended because of one of their requests */
   char replaced_for[160]; /* why the last of these processes ended */
   uint64_t wrong_pages, wrong_at;
+  bool is_written; /* whether the last request wrote to other memory than the hot pages */
   bool refused; /* whether the process cannot be rewound now or later */
+  bool is_refused_by_kernel; /* whether the reason holds for every script here */
   bool doubtful_files; /* whether the script used descriptors by their numbers */
   unsigned doubts; /* MEHARI_REACH_*: what the request may have changed */
   char spoiled[160]; /* why this process ends after its request; empty: it goes on */
 
   mehari_run runs[MEHARI_REWIND_HOT];
   uint32_t own_page[MEHARI_REWIND_OWN];
+  uint64_t own_at[MEHARI_REWIND_OWN]; /* the pages' addresses */
   uint8_t state[MEHARI_REWIND_PAGES], quiet[MEHARI_REWIND_PAGES];
   uint64_t entries[8192]; /* of pagemap */
   char text[1 << 20];     /* of /proc */
@@ -155,16 +163,22 @@ void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* proof.c */
 #endif
 
 /* memory.c: on the stack aside. */
+/* Whether a page stays the process's own: the kernel writes to it, or shows it as the command
+ * line. */
+bool mehari_rewind_is_of_process(const mehari_rewind *rewind, uint64_t at);
 void mehari_rewind_note_difference(mehari_rewind *rewind);
-void mehari_rewind_put_back_memory(mehari_rewind *rewind);
+/* Begins a rewind. Whether the request wrote to, or mapped, other memory than the hot pages. */
+bool mehari_rewind_looks(mehari_rewind *rewind);
+void mehari_rewind_put_back_memory(mehari_rewind *rewind, bool looks);
 
 /* mappings.c: the memory map. */
 /* Reads the ranges. False: there are more than the arrays hold. */
 bool mehari_rewind_read_ranges(mehari_rewind *rewind);
 bool mehari_rewind_read_mappings(mehari_rewind *rewind);
 bool mehari_rewind_map_picture(mehari_rewind *rewind);
+bool mehari_rewind_map_own(mehari_rewind *rewind); /* the child's own picture over the template's */
 void mehari_rewind_note_sizes(mehari_rewind *rewind);
-void mehari_rewind_put_back_mappings(mehari_rewind *rewind);
+void mehari_rewind_put_back_mappings(mehari_rewind *rewind, bool looks);
 
 /* files.c, process.c */
 /* Returns NULL, or the reason for which the files cannot be rewound. */

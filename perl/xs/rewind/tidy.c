@@ -41,6 +41,21 @@ static void use_up(size_t size, heap all)
   }
 }
 
+/* Makes perl allocate the arenas of the usual values. Otherwise each request would allocate them
+ * and link their places. */
+static void have_free_values(pTHX)
+{
+  static const svtype usual[] = {SVt_PV, SVt_PVIV, SVt_PVNV, SVt_PVMG, SVt_PVAV};
+  SV *values[C_ARRAY_LENGTH(usual)];
+  for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
+    values[i] = newSV_type(usual[i]);
+  HV *hash = newHV();
+  (void)hv_stores(hash, "PATH", newSV(0));
+  SvREFCNT_dec_NN((SV *)hash);
+  for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
+    SvREFCNT_dec_NN(values[i]);
+}
+
 void mehari_rewind_tidy(pTHX)
 {
   /* Makes malloc use only the heap from now on, and keep freed memory there. */
@@ -58,4 +73,7 @@ void mehari_rewind_tidy(pTHX)
   for (size_t size = 2040; is_malloc_of_glibc && size >= 24; size -= 16)
     use_up(size, all);
   mehari_forget_free_values(aTHX);
+  have_free_values(aTHX);
+  if (is_malloc_of_glibc)
+    mehari_move_stacks(aTHX_ malloc_usable_size);
 }

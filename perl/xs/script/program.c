@@ -64,12 +64,14 @@ void mehari_end_program(pTHX_ void *argument)
 
 static void set_arguments(pTHX)
 {
+  AV *old = PL_argvgv ? GvAV(PL_argvgv) : NULL;
+  if (old && av_top_index(old) >= 0)
+    av_clear(old);
   /* An indexed query (without `=`) is the command line (RFC 3875 section 4.4). */
-  AV *arguments = get_av("ARGV", GV_ADD);
-  av_clear(arguments);
   mehari_text query = mehari_request_text(MEHARI_TEXT_QUERY), method = mehari_request_text(MEHARI_TEXT_METHOD);
   if (!query.length || memchr(query.at, '=', query.length) || !(method.length >= 3 && (memEQ(method.at, "GET", 3) || memEQ(method.at, "HEAD", 4))))
     return;
+  AV *arguments = get_av("ARGV", GV_ADD);
   SV *word = newSVpvs("");
   for (STRLEN i = 0; i <= query.length; i++) {
     if (i == query.length || query.at[i] == '+') {

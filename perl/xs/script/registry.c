@@ -181,7 +181,7 @@ static void call_script(pTHX_ void *argument)
  * descriptor is kept. */
 void mehari_enter_directory(const char *file)
 {
-  static char entered[4096];
+  MEHARI_LARGE static char entered[4096];
   static int home = -1;
   if (home < 0) {
     home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 #include "stdio/standard.h"
 #include "script/script.h"
 #include "interpreter/perl_internals.h"
+#include "process/process.h"
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -117,6 +118,7 @@ void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io)
   if (io != this->io)
     return;
   this->replaced = true;
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   if (this->handle && current(this) == this->handle)
     give(this, PerlIO_fdopen(this->descriptor, mode(this)));
 }
@@ -155,6 +157,7 @@ IV mehari_standard_close(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_CONTEXT;
   mehari_standard *this = of_handle(handle);
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   PerlIOBase(handle)->flags &= ~(PERLIO_F_CANWRITE | PERLIO_F_CANREAD | PERLIO_F_OPEN);
   if (this && handle == this->handle) {
     close(this->descriptor);
@@ -170,6 +173,7 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
   mehari_standard *this = of_handle(old);
   if (!this)
     return NULL;
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   /* A thread closes its handles when it ends, so it must have a descriptor of its own. */
   int file = flags & PERLIO_DUP_CLONE ? fcntl(this->descriptor, F_DUPFD_CLOEXEC, 3) : flags & PERLIO_DUP_FD ? dup(this->descriptor) : this->descriptor;
   return PerlIO_openn(aTHX_ ":unix:perlio", mode(this), file, 0, 0, handle, 0, NULL);

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static char line[8192];
+MEHARI_LARGE static char line[8192];
 static size_t filled;
 static PerlIO_funcs layer;
 static mehari_standard errors = {.name = "STDERR", .descriptor = 2, .layer = &layer};

@@ -69,6 +69,7 @@ void mehari_input_spill(void)
 {
   if (!rest() || input.replaced)
     return;
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   if (mehari_now.body_file >= 0) {
     lseek(mehari_now.body_file, position, SEEK_SET);
     dup2(mehari_now.body_file, 0);
@@ -132,8 +133,12 @@ void mehari_input_begin(pTHX)
 {
   PERL_UNUSED_CONTEXT;
   position = 0;
-  PerlIOBase(input.handle)->flags &= ~(PERLIO_F_EOF | PERLIO_F_ERROR | PERLIO_F_UTF8);
-  IoLINES(input.io) = 0;
+  /* Nothing is written without need, because writing unshares the memory's page. */
+  const U32 left = PERLIO_F_EOF | PERLIO_F_ERROR | PERLIO_F_UTF8;
+  if (PerlIOBase(input.handle)->flags & left)
+    PerlIOBase(input.handle)->flags &= ~left;
+  if (IoLINES(input.io))
+    IoLINES(input.io) = 0;
 }
 
 void mehari_input_end(pTHX)

@@ -20,6 +20,7 @@ bool mehari_stdout_aside, mehari_may_have_spawned;
 static int memory_file = -1; /* the file of descriptor 1 */
 static off_t drained; /* how many bytes of the file were already taken */
 static bool spilled;
+static bool was_empty; /* whether the file was empty when a response was complete */
 
 static PerlIO_funcs layer;
 static mehari_standard output = {.name = "STDOUT", .descriptor = 1, .layer = &layer};
@@ -51,7 +52,9 @@ bool mehari_stdout_has_more(void)
     log_descriptor();
     return false;
   }
-  return lseek(memory_file, 0, SEEK_END) > drained;
+  off_t size = lseek(memory_file, 0, SEEK_END);
+  was_empty = !size;
+  return size > drained;
 }
 
 ssize_t mehari_stdout_take(char *window, size_t size)
@@ -102,6 +105,7 @@ void mehari_stdout_share(pTHX)
   if (mehari_stdout_aside && !mehari_in_child) {
     dup2(2, 1);
     output.replaced = true;
+    mehari_touched |= MEHARI_TOUCHED_FILES;
   } else
     mehari_output_share(aTHX);
 }
@@ -167,7 +171,12 @@ void mehari_stdout_restore_descriptor(void)
 }
 
 void mehari_stdout_replaced(void) { output.replaced = true; }
-bool mehari_stdout_was_written(void) { return spilled || lseek(memory_file, 0, SEEK_END) > 0; }
+/* Nothing of a program runs after its response is complete. */
+bool mehari_stdout_was_written(void)
+{
+  bool is_empty = was_empty && mehari_is_program && !mehari_may_have_spawned;
+  return spilled || (!is_empty && lseek(memory_file, 0, SEEK_END) > 0);
+}
 
 /* Empties the file for the next request. False: another process may still hold the file and
  * write to it. */

@@ -7,6 +7,7 @@
  * writes to the tap. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
+#include "process/process.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@ bool mehari_tap_open(void)
   int ends[2];
   if (is_open)
     return true;
+  mehari_touched |= MEHARI_TOUCHED_FILES;
   if (pipe2(ends, O_CLOEXEC) < 0 || !mehari_mailbox_send_file(ends[0])) {
     mehari_logf(MEHARI_LOG_ERROR, "no pipe for the output of child processes: %s", strerror(errno));
     return false;

@@ -48,24 +48,13 @@ pub(crate) fn write(site: &Site, hosts: &str, others: Others) {
 }
 
 /// Returns a command that runs `command` with the test's files in place of the system's.
-pub(crate) fn around(command: Command, site: &Site) -> Command {
+pub(crate) fn around(command: &Command, site: &Site) -> Command {
     let mut script = String::new();
     for (file, place) in PLACES {
         let file = site.path(file);
         script.push_str(&format!("mount --bind {} {place} && ", file.display()));
     }
     script.push_str("exec \"$@\"");
-    let mut wrapped = Command::new("unshare");
-    wrapped.args(["--mount", "sh", "-c", &script, "sh"]);
-    wrapped.arg(command.get_program()).args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        wrapped.current_dir(folder);
-    }
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => wrapped.env(name, value),
-            None => wrapped.env_remove(name),
-        };
-    }
-    wrapped
+    let words = ["unshare", "--mount", "sh", "-c", &script, "sh"];
+    crate::prefix::before(command, &words)
 }

@@ -25,6 +25,7 @@ pub mod log;
 pub mod mask;
 pub mod needs;
 pub mod pair;
+mod prefix;
 pub mod processes;
 pub mod redis;
 pub mod request;

@@ -3,6 +3,7 @@
 use super::Server;
 use crate::hosts;
 use crate::log::Log;
+use crate::prefix;
 use crate::site::Site;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,6 +25,8 @@ pub struct Builder {
     /// Whether Apache and mod_perl get the configuration instead of Mehari.
     pub(crate) on_apache: bool,
     pub(crate) own_hosts: bool,
+    /// The program that starts the server, with its arguments.
+    pub(crate) prefix: Vec<String>,
 }
 
 impl Builder {
@@ -136,6 +139,13 @@ impl Builder {
         self
     }
 
+    /// Starts the server by another program, which gets the server's command line after `words` and
+    /// executes it.
+    pub fn started_by(mut self, words: &[&str]) -> Builder {
+        self.prefix = words.iter().map(|&word| word.to_owned()).collect();
+        self
+    }
+
     /// Allows an `[alert]`, an `[emerg]` or a panic with these words in the log.
     pub fn expect_alert(mut self, words: &str) -> Builder {
         self.expected.push(words.to_owned());
@@ -176,11 +186,15 @@ impl Builder {
     }
 
     pub(crate) fn command(&self) -> Command {
-        if self.own_hosts {
-            hosts::around(self.plain_command(), &self.site)
-        } else {
-            self.plain_command()
+        let mut command = self.plain_command();
+        if !self.prefix.is_empty() {
+            let words: Vec<&str> = self.prefix.iter().map(String::as_str).collect();
+            command = prefix::before(&command, &words);
         }
+        if self.own_hosts {
+            command = hosts::around(&command, &self.site);
+        }
+        command
     }
 
     fn plain_command(&self) -> Command {
