@@ -14,12 +14,17 @@ pub struct Memory {
 
 impl Memory {
     /// Makes a file whose length no process can change. Otherwise a worker could shorten the file,
-    /// and the front would be ended by a signal where it reads.
+    /// and the front would be ended by a signal where it reads. A kernel or container that refuses
+    /// such files gets a plain one: it serves, and trusts its workers in this.
     pub fn create(name: &str, length: usize) -> io::Result<Memory> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create(name, flags)?;
+        let flags = MemfdFlags::CLOEXEC;
+        let sealable = memfd_create(name, flags | MemfdFlags::ALLOW_SEALING);
+        let is_sealable = sealable.is_ok();
+        let file = sealable.or_else(|_| memfd_create(name, flags))?;
         ftruncate(&file, length as u64)?;
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
+        if is_sealable {
+            fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
+        }
         // SAFETY: this is a fresh mapping of a new file at an address that the kernel chooses.
         let base = unsafe {
             mmap(
