@@ -484,7 +484,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_suexec.c",
-        why: "a <PerlPool> with User runs Perl as another user; CGI programs have the server's user",
+        why: "a PerlPool section with User runs Perl as another user; CGI programs have the server's user",
         directives: &["SuexecUserGroup"],
     },
     Refused {
