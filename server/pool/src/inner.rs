@@ -227,11 +227,14 @@ impl Inner {
 
     /// Announces to all workers that the front is about to sleep, or is awake.
     pub fn declare(&self, sleeps: bool) {
-        for bell in std::iter::once(&self.bell).chain(self.pool_bells.values()) {
-            match sleeps {
-                true => bell.declare_sleep(),
-                false => bell.declare_awake(),
-            }
+        let declare = |bell: &Bell| match sleeps {
+            true => bell.declare_sleep(),
+            false => bell.declare_awake(),
+        };
+        declare(&self.bell);
+        // Walking an empty map would cost more than the declaration.
+        if !self.pool_bells.is_empty() {
+            self.pool_bells.values().for_each(|bell| declare(bell));
         }
     }
 

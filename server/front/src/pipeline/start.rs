@@ -90,6 +90,8 @@ pub fn start_without_perl(
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
+    // An answer is large. It is moved again only where rules may change it.
+    let may_edit = !route.settings.output.substitutions.are_off();
     let done = match &route.outcome {
         RouteOutcome::Program => {
             let site = shared.site();
@@ -107,7 +109,7 @@ pub fn start_without_perl(
             match ssi::begin_page(shared, request, route, target, &Inside)
                 .unwrap_or_else(|| file(shared, request, route, target))
             {
-                Ok(HandlerOutcome::Answer(answer)) => Ok(answer),
+                Ok(HandlerOutcome::Answer(answer)) if may_edit => Ok(answer),
                 Ok(work) => return work,
                 Err(problem) => Err(problem),
             }
