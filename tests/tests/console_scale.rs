@@ -26,7 +26,7 @@ const PAGES: [&str; 8] = [
 
 fn watch(workers: u32) -> Value {
     let worker = |number: u32| {
-        let is_busy = number % 3 == 0;
+        let is_busy = number.is_multiple_of(3);
         let request = json!({ "method": "GET", "client": "192.0.2.7",
             "target": format!("/shop/list.pl?item={number}") });
         json!({ "pid": FIRST_PID + number, "team": 0, "generation": 1, "held": u32::from(is_busy),

@@ -117,7 +117,8 @@ fn check_identity(text: &str, user: &str) {
     assert_eq!(field("Gid:"), [group.as_str(); 4], "{user}");
     let mut groups: Vec<String> = number("-G", user).split(' ').map(str::to_owned).collect();
     let mut known = field("Groups:");
-    (groups.sort(), known.sort());
+    groups.sort();
+    known.sort();
     assert_eq!(known, groups, "{user}");
     assert_eq!(field("CapPrm:"), ["0000000000000000"], "{user}");
     assert_eq!(field("CapEff:"), ["0000000000000000"], "{user}");

@@ -119,29 +119,31 @@ async fn start_again(pool: Pool, number: u32, perl: usize) {
         };
         let of = Of(site.owner_of(perl).unwrap_or_default()).to_string();
         let started = Box::pin(pool.start_zygote(number, perl, &site)).await;
-        let mut inner = pool.borrow();
-        match (started, inner.loaded(number, perl)) {
-            (Ok(()), loaded) => {
-                loaded.into_iter().for_each(|it| it.failed_forks = 0);
-                let line = format_args!("the zygote of generation {number}{of} is back");
-                inner.log.notice(line);
-                inner.adjust_workers(Instant::now());
-                return;
-            }
-            (Err(_), None) => return,
-            (Err(error), Some(loaded)) => {
-                let pause = loaded.restarts.add(Instant::now());
-                let pause = pause.unwrap_or(NEXT_ATTEMPT);
-                inner.log.error(format_args!(
-                    "the zygote{of} could not be started again: {error}; the next try comes after \
-                     {} s",
-                    pause.as_secs_f64()
-                ));
-                drop(inner);
-                if pause == NEXT_ATTEMPT {
-                    tokio::time::sleep(pause).await;
+        let pause = {
+            let mut inner = pool.borrow();
+            match (started, inner.loaded(number, perl)) {
+                (Ok(()), loaded) => {
+                    loaded.into_iter().for_each(|it| it.failed_forks = 0);
+                    let line = format_args!("the zygote of generation {number}{of} is back");
+                    inner.log.notice(line);
+                    inner.adjust_workers(Instant::now());
+                    return;
+                }
+                (Err(_), None) => return,
+                (Err(error), Some(loaded)) => {
+                    let pause = loaded.restarts.add(Instant::now());
+                    let pause = pause.unwrap_or(NEXT_ATTEMPT);
+                    inner.log.error(format_args!(
+                        "the zygote{of} could not be started again: {error}; the next try comes \
+                         after {} s",
+                        pause.as_secs_f64()
+                    ));
+                    pause
                 }
             }
+        };
+        if pause == NEXT_ATTEMPT {
+            tokio::time::sleep(pause).await;
         }
     }
 }
