@@ -7,7 +7,7 @@ use mehari_memory::{leaks, Heap, Leak};
 use mehari_profile::PerlProcess;
 use serde_json::{json, Value};
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What the two looks saw.
@@ -36,6 +36,8 @@ pub fn shown(options: &MemoryOptions) -> Result<String, String> {
 
 fn compared(options: &MemoryOptions) -> Result<Comparison, String> {
     let (pid, served) = chosen(options)?;
+    // The handlers stand before the line below invites a Ctrl-C.
+    let is_over = interrupted().map_err(|error| error.to_string())?;
     let process = PerlProcess::open(pid).map_err(|error| error.to_string())?;
     let before = Heap::of(&process).map_err(|error| error.to_string())?;
     eprintln!(
@@ -43,7 +45,7 @@ fn compared(options: &MemoryOptions) -> Result<Comparison, String> {
         before.values.len(),
         options.duration
     );
-    wait(options.duration).map_err(|error| error.to_string())?;
+    wait(options.duration, &is_over);
     let after = Heap::of(&process).map_err(|error| error.to_string())?;
     let requests = match served {
         Some(served) => Some(served_by(options, pid)?.saturating_sub(served)),
@@ -84,14 +86,12 @@ pub fn served_by(options: &MemoryOptions, pid: u32) -> Result<u64, String> {
 }
 
 /// Waits for the second look: for the time, or until Ctrl-C.
-fn wait(duration: Duration) -> std::io::Result<()> {
-    let is_over = interrupted()?;
+fn wait(duration: Duration, is_over: &AtomicBool) {
     let begun = Instant::now();
     while begun.elapsed() < duration && !is_over.load(Ordering::Relaxed) {
         let left = duration.saturating_sub(begun.elapsed());
         std::thread::sleep(left.min(Duration::from_millis(50)));
     }
-    Ok(())
 }
 
 impl Comparison {
