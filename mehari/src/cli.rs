@@ -31,6 +31,7 @@ mod http_load;
 mod httpd;
 mod httperf;
 mod inspect;
+mod interrupt;
 mod keeper_process;
 mod lua_pool;
 mod manual;

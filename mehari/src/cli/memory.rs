@@ -13,8 +13,6 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Parser)]
@@ -102,13 +100,4 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::from(1)
         }
     }
-}
-
-/// Returns a flag that Ctrl-C sets.
-fn interrupted() -> std::io::Result<Arc<AtomicBool>> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, is_over.clone())?;
-    }
-    Ok(is_over)
 }

@@ -7,6 +7,7 @@ mod processes;
 
 use super::arguments;
 use super::bench::parse::time;
+use super::interrupt;
 use clap::Parser;
 use file::{profile_file, ProfileFile, ProfileFormat};
 use mehari_profile::{output, Clock, Difference};
@@ -16,8 +17,7 @@ use processes::SampledProcesses;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 #[derive(Parser)]
@@ -131,10 +131,7 @@ fn sample(options: &ProfileOptions) -> Result<Profile, String> {
         SampledProcesses::Server { workers, .. } => Sampler::new(workers),
     };
     let sampler = sampler.map_err(|error| error.to_string())?;
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, is_over.clone()).map_err(|error| error.to_string())?;
-    }
+    let is_over = interrupt::flag()?;
     let plan = SamplingPlan {
         duration: options.duration,
         rate: options.rate,

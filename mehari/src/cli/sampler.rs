@@ -4,6 +4,7 @@
 //! The process ends when its standard input ends, which happens when the server ends, however it
 //! ends. The server writes the lines of this process's standard error to the error log.
 
+use super::interrupt;
 use clap::Parser;
 use mehari_console::processes_below;
 use mehari_profile::{Profile, SampleRing, Sampler, SamplingPlan};
@@ -12,8 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 #[derive(Parser)]
@@ -45,13 +45,13 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => options,
         Err(status) => return status,
     };
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        if let Err(error) = signal_hook::flag::register(signal, is_over.clone()) {
-            eprintln!("no signal handler: {error}");
+    let is_over = match interrupt::flag() {
+        Ok(flag) => flag,
+        Err(reason) => {
+            eprintln!("{reason}");
             return ExitCode::FAILURE;
         }
-    }
+    };
     let keeper = SampleKeeper {
         ring: RefCell::new(SampleRing::new(options.folder.clone(), options.limit)),
         failing: Cell::new(false),

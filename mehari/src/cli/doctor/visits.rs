@@ -1,7 +1,8 @@
 //! Requests a page of the running server again and again: what comes back in which form, how long
 //! each request takes, its parts, and samples of its Perl.
 
-use super::watching::{interrupted, sampled};
+use super::watching::sampled;
+use crate::cli::interrupt;
 use crate::cli::trace::trace_own;
 use mehari_profile::{Profile, RequestFilter};
 use mehari_trace::{Anatomy, Page, TracedPart, TracedRequest};
@@ -56,7 +57,7 @@ pub fn visit(
     };
     let target = target_of(url).to_owned();
     let is_over = AtomicBool::new(false);
-    let is_interrupted = interrupted()?;
+    let is_interrupted = interrupt::flag()?;
     let filter = RequestFilter::url(&target)?;
     let (took_ms, profile) = std::thread::scope(|scope| {
         let stop = || is_over.load(Ordering::Relaxed);

@@ -3,14 +3,14 @@
 
 use super::examination::{pid_of, LEAST_SAMPLING};
 use super::measuring::KernelCounts;
+use crate::cli::interrupt;
 use mehari_console::{processes_below, WatchedServer};
 use mehari_memory::{leaks, Heap, Leak};
 use mehari_profile::{PerlProcess, Profile, RequestFilter, Sampler, SamplingPlan};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A page that takes at least so long is slow, in microseconds.
@@ -246,7 +246,7 @@ pub fn waited(
     duration: Duration,
 ) -> Result<Option<SampledPlace>, String> {
     let first = places(server)?;
-    let is_over = interrupted()?;
+    let is_over = interrupt::flag()?;
     let half = duration / 2;
     let begun = Instant::now();
     while begun.elapsed() < half && !is_over.load(Ordering::Relaxed) {
@@ -289,15 +289,6 @@ pub fn sampled(
         search_interval: SEARCH,
     };
     Sampler::without_processes().run(&plan, &mut || processes_below(pid), stop)
-}
-
-/// Returns what Ctrl-C sets. The report follows then.
-pub fn interrupted() -> Result<Arc<AtomicBool>, String> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, is_over.clone()).map_err(|error| error.to_string())?;
-    }
-    Ok(is_over)
 }
 
 /// The first look at the variables of the worker that has served most.

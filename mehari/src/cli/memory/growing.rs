@@ -1,7 +1,8 @@
 //! Looks at a process twice and shows the variables that have grown.
 
-use super::{interrupted, MemoryOptions};
+use super::MemoryOptions;
 use crate::cli::control;
+use crate::cli::interrupt;
 use crate::cli::status::size;
 use mehari_memory::{leaks, Heap, Leak};
 use mehari_profile::PerlProcess;
@@ -37,7 +38,7 @@ pub fn shown(options: &MemoryOptions) -> Result<String, String> {
 fn compared(options: &MemoryOptions) -> Result<Comparison, String> {
     let (pid, served) = chosen(options)?;
     // The handlers stand before the line below invites a Ctrl-C.
-    let is_over = interrupted().map_err(|error| error.to_string())?;
+    let is_over = interrupt::flag()?;
     let process = PerlProcess::open(pid).map_err(|error| error.to_string())?;
     let before = Heap::of(&process).map_err(|error| error.to_string())?;
     eprintln!(

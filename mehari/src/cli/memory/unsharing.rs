@@ -1,7 +1,8 @@
 //! Watches a worker and shows the variables whose memory it unshares, and the code that does it.
 
 use super::growing::{chosen, served_by};
-use super::{interrupted, MemoryOptions};
+use super::MemoryOptions;
+use crate::cli::interrupt;
 use crate::cli::status::size;
 use mehari_memory::{Unsharing, UnsharingWatch};
 use serde_json::json;
@@ -37,7 +38,7 @@ pub fn shown(options: &MemoryOptions) -> Result<String, String> {
 
 fn watched(options: &MemoryOptions) -> Result<Watched, String> {
     let (pid, served) = chosen(options)?;
-    let is_over = interrupted().map_err(|error| error.to_string())?;
+    let is_over = interrupt::flag()?;
     let mut watch = UnsharingWatch::of(pid).map_err(|error| error.to_string())?;
     let begun = Instant::now();
     let until = || is_over.load(Ordering::Relaxed) || begun.elapsed() >= options.duration;
