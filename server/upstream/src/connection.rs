@@ -7,8 +7,7 @@ use mehari_config::BackEndAddress;
 use std::future::Future;
 use std::io;
 use std::pin::{pin, Pin};
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, Sleep};
@@ -131,20 +130,9 @@ impl Connection {
     /// connection is then useless. The check needs no system call if the event loop has noticed no
     /// event.
     pub(crate) fn is_stale(&mut self) -> bool {
-        let nobody = noop_waker();
-        self.socket.is_stale(&mut Context::from_waker(&nobody))
+        self.socket
+            .is_stale(&mut Context::from_waker(Waker::noop()))
     }
-}
-
-fn noop_waker() -> Waker {
-    struct Nobody;
-    impl Wake for Nobody {
-        fn wake(self: Arc<Self>) {}
-    }
-    thread_local! {
-        static NOBODY: Waker = Arc::new(Nobody).into();
-    }
-    NOBODY.with(Waker::clone)
 }
 
 /// A connection that is being opened.
