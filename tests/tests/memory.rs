@@ -1,7 +1,7 @@
 //! Tests the memory that `mehari status` and `mehari memory` show of each worker.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{binary, eventually, needs, Request, Rung, Server, PATIENCE};
+use mehari_harness::{binary, eventually, needs, needs_machine, Request, Rung, Server, PATIENCE};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -146,6 +146,15 @@ fn looked_at(server: &Server, option: &str, serve: impl FnOnce()) -> Value {
     serde_json::from_str(&report).expect("JSON")
 }
 
+/// Whether the kernel tells page faults to `mehari memory --who`. Some containers forbid it.
+fn tells_page_faults(server: &Server) -> bool {
+    let output = server.control(&["memory", "--who", "--duration", "1ms"]);
+    !String::from_utf8_lossy(&output.stderr).contains("the kernel does not tell page faults")
+}
+
+/// What `needs_machine!` says where [`tells_page_faults`] says no.
+const FORBIDDEN: &str = "the kernel does not tell page faults to this user";
+
 /// Has `mehari memory --leaks` compare a worker before and after many requests.
 fn leaks_of(server: &Server, url: &str) -> Value {
     let mut connection = server.connect();
@@ -243,6 +252,7 @@ fn each_planted_unsharing_is_named_with_its_variable_file_line_and_request() {
         .conf(&workers(1))
         .ladder()
         .start();
+    needs_machine!(tells_page_faults(&server), FORBIDDEN);
     let url = format!("{}?visit=1", Rung::Registry.url("unshare.pl"));
     let report = looked_at(&server, "--who", || {
         server.get(&url).expect(200);
@@ -301,6 +311,7 @@ fn looks_at_a_process_leave_its_shared_memory_shared() {
         .conf(&workers(1))
         .ladder()
         .start();
+    needs_machine!(tells_page_faults(&server), FORBIDDEN);
     let worker = server.workers()[0].to_string();
     let before = private_bytes(&worker);
     looked_at(&server, "--leaks", || ());
