@@ -1,5 +1,5 @@
-//! Tests Perl code that exceeds its time limit. The client gets 504, and the log names the line that
-//! the code was running.
+//! Tests Perl code that exceeds its time limit. The client gets 504, and the log names the line at
+//! which the code was.
 
 use mehari_harness::scripts::{is_well, plain, workers};
 use mehari_harness::{eventually, processes, Rung, Server, PATIENCE};

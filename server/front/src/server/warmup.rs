@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The client of such a request: this machine.
 const CLIENT: &[u8] = b"127.0.0.1";
 
-/// Returns a function that turns a warm-up's request into a call for Perl. The site's rules apply to
-/// the request, as to a client's request from this machine.
+/// Returns a function that turns a warm-up's request into a call for Perl. The site's rules apply
+/// to the request, as to a client's request from this machine.
 pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
     Rc::new(move |site, host, url, give| {
         let shared = apart(site, log.clone());
