@@ -1,8 +1,8 @@
 # Connect for each request, or keep the connection
 # Answers: the mod_perl guide, Performance Tuning, where it keeps database connections with
 # Apache::DBI.
-# Learn: the connection costs many times what a simple query costs. The ping that proves it alive
-# is cheap.
+# Learn: the connection costs many times what a simple query costs. A ping, which shows that
+# the connection is alive, is cheap.
 
 # results: equal
 

@@ -11,7 +11,7 @@ use warnings;
 use POSIX ();
 use Symbol ();
 
-# A new package for each import, as each script of a server is one.
+# Each import has a new package, because each script of a server is a package.
 sub _in_new_package {
     my ($import) = @_;
     Symbol::delete_package('Page');

@@ -60,7 +60,7 @@ sub histogram {
     return \%times;
 }
 
-# Returns how many times are at most so many seconds.
+# Returns how many of the times are at most this number of seconds.
 sub within {
     my ($times, $seconds) = @_;
     my $count = 0;
@@ -100,7 +100,7 @@ sub timed {
     return (time - $start, $answer =~ m{\AHTTP/1\.[01] 200});
 }
 
-# Waits until the server answers within so many seconds. Returns how long that took.
+# Waits until the server answers within this number of seconds. Returns how long that took.
 sub recovery {
     my ($url, $fast) = @_;
     my $start = time;

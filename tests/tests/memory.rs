@@ -125,7 +125,7 @@ fn module_that_cannot_be_measured_is_refused_in_one_line() {
 /// A module with ten leaks. A mark says what a line makes grow.
 const SHOP: &str = include_str!("../../bench/memory/tests/perl/Shop.pm");
 
-/// Has `mehari memory` look at a worker for so long as `serve` lasts; returns the report.
+/// Has `mehari memory` look at a worker while `serve` runs. Returns the report.
 fn looked_at(server: &Server, option: &str, serve: impl FnOnce()) -> Value {
     let mut command = Command::new(binary::mehari());
     command.args(["memory", option, "--json", "-d", "5m", "--control"]);

@@ -1,4 +1,5 @@
-//! Perl code that exceeds its time limit: it ends with 504, and the log gives its current line.
+//! Tests Perl code that exceeds its time limit. The client gets 504, and the log names the line at
+//! which the code was.
 
 use mehari_harness::scripts::{is_well, plain, workers};
 use mehari_harness::{eventually, processes, Rung, Server, PATIENCE};
@@ -35,7 +36,8 @@ fn script_that_sleeps_for_ever_is_ended_with_504_and_its_stack_logged() {
     is_well(&server);
 }
 
-/// A script without output when its time is up: perl flushes its output before a fork.
+/// Returns a script that has printed nothing when its time is up. A header would reach the client
+/// before the time limit, because perl flushes its output before a fork.
 fn silent(body: &str) -> String {
     format!("#!/usr/bin/perl\n{body}\n")
 }
@@ -52,7 +54,7 @@ fn timed_out_program_takes_its_children_with_it() {
     for rung in Rung::ISOLATED {
         let _ = std::fs::remove_file(server.site.path(note));
         let mut pid = None;
-        // On a slow machine the time is up before the child exists: try again.
+        // On a slow machine the time may be up before the child exists. The test then tries again.
         let has_had_a_child = eventually(PATIENCE, || {
             assert_eq!(server.get(&rung.url("parent.pl")).status, 504);
             pid = child(&server);

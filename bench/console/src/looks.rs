@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A look is followed by a pause of so many times the processor time that it took. The looks of one
+/// The pause after a look, as a multiple of the processor time that the look took. The looks of one
 /// kind therefore take at most half a percent of a core.
 const PAUSES: u32 = 200;
 

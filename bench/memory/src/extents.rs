@@ -66,7 +66,8 @@ impl Heap {
         }
     }
 
-    /// A body begins before its first field where the type lacks the fields of larger types.
+    /// Gives the piece of a value's body. Small types lack the first fields of larger types. perl's
+    /// pointer to such a body lies before the body's memory by the size of these fields.
     fn body(&self, value: &Value, piece: &mut dyn FnMut(u64, u64)) {
         let layout = &self.layout;
         let kind = self.kind(value);

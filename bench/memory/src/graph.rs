@@ -13,8 +13,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Reaches what the packages and the main program hold. Then reaches what C code holds: what
-    /// nothing in Perl holds, although `is_old` says that the value has lived for long.
+    /// Reaches what the packages and the main program hold. Then reaches the values that
+    /// only C code can hold: nothing in Perl holds them, and `is_old` says that they are old.
     pub fn of(heap: &Heap, is_old: &dyn Fn(u64) -> bool) -> Graph {
         let mut graph = Graph {
             parents: vec![None; heap.values.len()],

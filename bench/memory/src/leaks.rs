@@ -43,7 +43,8 @@ pub fn leaks(before: &Heap, after: &Heap) -> Vec<Leak> {
     found
 }
 
-/// Returns for each value the nearest value on its way that both looks have, both reached alike.
+/// Returns the owner of each value: the nearest value on its way from the root that the other look
+/// has too, reached by the same way.
 fn owners(heap: &Heap, graph: &Graph, other: &HashMap<u64, (u64, usize)>) -> Vec<usize> {
     let mut owners: Vec<usize> = (0..heap.values.len()).collect();
     for &place in &graph.order {
@@ -190,7 +191,7 @@ fn cycle(heap: &Heap, root: usize) -> Option<Vec<Link>> {
     None
 }
 
-/// Describes an unreachable value, and finds where Perl code made it so.
+/// Describes an unreachable value, and finds where Perl code made it unreachable.
 fn told(heap: &Heap, place: usize, cycle: Option<&[Link]>, sites: &Sites) -> (String, Vec<Site>) {
     let value = &heap.values[place];
     let way = cycle.map(|links| way_text(heap, links)).unwrap_or_default();

@@ -68,7 +68,7 @@ impl Heap {
         array.flags & self.layout.array_owns != 0
     }
 
-    /// Whether so many pointers lie at the address. A torn look may have read a false number.
+    /// Whether `count` pointers lie at the address. A torn look may have read a false number.
     fn is_mapped(&self, address: u64, count: u64) -> bool {
         self.memory.bytes(address, 8 * count as usize).is_some()
     }

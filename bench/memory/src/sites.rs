@@ -73,7 +73,8 @@ impl Sites {
         sites
     }
 
-    /// Returns where Perl code changes the variable: first the places that name the key, too.
+    /// Returns the places where Perl code changes the variable. Places whose statement also names
+    /// the key come first.
     pub fn of_variable(&self, variable: u64, key: Option<&str>) -> Vec<Site> {
         let empty = Vec::new();
         let uses = self.uses.get(&variable).unwrap_or(&empty);
@@ -104,7 +105,8 @@ impl Sites {
         all.into_iter().take(MOST_OF_KEY).collect()
     }
 
-    /// Returns where Perl code makes names of a package by text that begins with the package.
+    /// Returns the places where Perl code defines names of a package at run time. A constant text
+    /// there begins with the name of the package.
     pub fn of_package(&self, package: &str) -> Vec<Site> {
         let keys = self
             .stores
@@ -341,7 +343,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether the statements in the op change nothing that the op itself changes.
+/// Whether the op only groups statements. An op that changes its operand says nothing about the
+/// statements in such a group.
 fn is_block(name: &str) -> bool {
     matches!(
         name,

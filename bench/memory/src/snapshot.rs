@@ -13,7 +13,7 @@ pub struct Snapshot {
     pub is_torn: bool,
 }
 
-/// For so long a moment is awaited in which the process does not run.
+/// The longest wait for a moment in which the process does not run.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// A process with more writable memory than this is not copied.
 const MOST_BYTES: u64 = 4 << 30;

@@ -41,7 +41,7 @@ struct FirstWrite {
 
 /// What had changed in a page when the watch began.
 enum Change {
-    /// The address of a changed word, of the value with most changed words.
+    /// The value with the most changed words has this changed word's address.
     At(u64),
     Nothing,
     Unknown,
@@ -101,7 +101,7 @@ impl UnsharingWatch {
         size * written.saturating_sub(self.before.len() as u64)
     }
 
-    /// Returns the addresses of the pages that both processes have, each its own.
+    /// Returns the addresses of the pages of which each process has a copy of its own.
     fn unshared(&self) -> Vec<u64> {
         let size = self.pages.page_size();
         let mut all = Vec::new();

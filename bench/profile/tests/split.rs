@@ -28,7 +28,7 @@ impl Program {
         Program { child, output }
     }
 
-    /// Samples until the program has used so much processor time; the machine may be busy.
+    /// Samples until the program has used this processor time, because the machine may be busy.
     fn sample(&self, cpu_seconds: f64) -> Profile {
         let plan = SamplingPlan {
             duration: Duration::from_secs(600),

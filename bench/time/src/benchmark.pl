@@ -5,7 +5,7 @@ our @collected;
 my $groups = 0;
 $INC{'Benchmark.pm'} = $0;
 
-# Each of the package's functions, as `use Benchmark ...` asks for them and without.
+# All functions of the package Benchmark. A file may call them with or without an import.
 my @functions = qw(timeit timethis timethese timediff timestr timesum cmpthese countit
     clearcache clearallcache disablecache enablecache);
 sub import {
@@ -46,7 +46,7 @@ sub cmpthese {
     return [];
 }
 
-# Times that are nothing: the file may add and print them.
+# A stand-in for times, all 0, because a file may add and print times.
 sub new { bless [(0) x 6], shift }
 sub timediff { Benchmark->new }
 sub timesum { Benchmark->new }

@@ -1,8 +1,8 @@
 # Compiles a Perl file, and measures its subs in forked processes, one for each sub. The processes
 # take turns: the caller says on standard input which sub is called how often.
 #
-# Arguments: the numbers of the system calls clock_gettime and prctl, and the file. With two more,
-# a sub's name and a number, the sub is called so often and nothing is measured.
+# Arguments: the numbers of the system calls clock_gettime and prctl, and the file. With two
+# more arguments, NAME and COUNT, the sub NAME is called COUNT times and nothing is measured.
 #
 # Commands: `NAME COUNT` calls a sub, `NAME =` asks what a sub returns and prints.
 #
@@ -140,8 +140,8 @@ sub process {
     return { pid => $pid, counts => $to_process, answers => $from_process };
 }
 
-# Moves the memory of the file's code by a random distance: where code and data lie changes their
-# speed, and each driver is to be a fair sample of the places. Counts need no such sample.
+# Moves the memory of the file's code by a random distance. The place of code and data changes their
+# speed, so each driver has another place. Counts need no such sample.
 our @padding = @counted ? () : map { 'x' x int rand 1024 } 1 .. rand 64;
 
 $0 = $file;

@@ -105,7 +105,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Calls the sub so often, in its process.
+    /// Calls the sub `count` times, in its process.
     ///
     /// # Errors
     /// The sub dies, ends its process, or takes too long.

@@ -1,8 +1,8 @@
 //! Counts the instructions of a sub, and the calls by which it allocates memory, with valgrind.
 //!
-//! Two perls under callgrind load the file and call the sub, the second one more often. What the
-//! second one counts more is that of the further calls. The counts hardly vary between runs and do
-//! not depend on what else the machine does.
+//! Two perls under callgrind load the file and call the sub, the second perl more often. The
+//! difference of the two counts is the count of the further calls. The counts hardly vary between
+//! runs and do not depend on the machine's other work.
 
 use crate::driver::{words_of, Job, EMPTY};
 use crate::error::TimeError;

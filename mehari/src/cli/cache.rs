@@ -17,10 +17,10 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum What {
-    /// Forget pages
+    /// Removes pages from the cache
     #[command(after_help = "Example:\n  mehari cache purge 'http://www.example.org/news*'")]
     Purge {
-        /// A URL, or a URL path of any host; a final `*` matches any rest. Without a query it
+        /// A URL, or a URL path of any host; a final `*` matches any rest. A URL without a query
         /// matches every query
         url: String,
         #[command(flatten)]

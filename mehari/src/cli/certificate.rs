@@ -20,13 +20,13 @@ const DAYS: i64 = 397;
 #[derive(Parser)]
 #[command(
     name = "mehari certificate",
-    about = "Makes a certificate for this machine, to try TLS; revokes one of an authority",
+    about = "Makes a certificate for this machine, to try TLS; revokes a certificate of an authority",
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     after_help = "Examples:\n  mehari certificate\n  mehari certificate --out site.pem www.example.test 192.0.2.7\n  \
                   mehari certificate revoke www.example.org --reason key-compromise\n\n\
                   Certificate and key go into one file, for SSLCertificateFile or `mehari serve --certificate`.\n\
-                  Nobody vouches for it: a browser asks before it goes on, curl wants --cacert FILE."
+                  No authority has signed the certificate: a browser warns, and curl needs --cacert FILE."
 )]
 pub struct Options {
     /// Host names and addresses; localhost, 127.0.0.1 and ::1 if none is given.
@@ -41,7 +41,7 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum What {
-    /// Have the authority revoke a certificate of the running server
+    /// Has the authority revoke a certificate of the running server
     ///
     /// The server requests a new certificate, uses it, and then has the old one revoked.
     Revoke(revoke::Revocation),

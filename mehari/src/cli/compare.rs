@@ -57,7 +57,7 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("require", |option| option.hide(true)),
     mut_arg("find_limit", |option| option.hide(true)),
     mut_arg("start_at", |option| option.hide(true)),
-    mut_arg("connections", |connections| connections.help("Closed loop: so many users [default: 8]. Open loop: the most connections")),
+    mut_arg("connections", |connections| connections.help("Closed loop: the number of users [default: 8]. Open loop: the most connections")),
 )]
 pub struct Options {
     /// Blocks of ABBA or BAAB; with --matrix, passes over all rows
@@ -69,15 +69,15 @@ pub struct Options {
     /// The deciding metric: throughput, mean, p50 or p99 [default: throughput, in an open loop p99]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
-    /// Where commands serve: a URL, or the path at the URL that they print; given twice, for A and
-    /// for B
+    /// The URL to measure when A and B are commands, or a path at the URL that each command prints;
+    /// given twice, the first is for A and the second for B
     #[arg(long, value_name = "URL", default_value = "/")]
     url: Vec<String>,
     /// How long a command may take to be ready
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = bench::parse::time)]
     start_timeout: Duration,
-    /// A row per value; {NAME} in the template becomes the value, {NAME:query} a query of this many
-    /// bytes
+    /// One row for each value; in the template {NAME} becomes the value, and {NAME:query} a query
+    /// string of that many bytes
     #[arg(long = "matrix", value_name = "NAME=A,B,C")]
     matrix: Vec<Parameter>,
     #[command(flatten)]

@@ -32,9 +32,9 @@ use std::time::Duration;
     after_help = "Examples:\n  mehari doctor\n  mehari doctor -d 1m --json\n  mehari doctor http://127.0.0.1:8080/shop?item=7\n  mehari doctor -f httpd.conf\n\n\
                   Each advice says the measured cost, the line to change, and a command that shows the gain.\n\
                   Nothing is advised that was not measured here. Without a URL the command sends no request:\n\
-                  it watches the requests of others for the time -d. Each URL is requested again and again (GET)\n\
-                  in its part of this time, and a script's URL also from servers of its own on other rungs.\n\
-                  Modules are loaded in processes of their own to measure them.\n\n\
+                  it watches the requests of others for the time -d. Each URL gets requests (GET) for its part of\n\
+                  this time. Trial servers also run a script's URL on other rungs. Modules are loaded in processes\n\
+                  of their own to measure them.\n\n\
                   Exit status: 0 examined, with or without advice; 1 nothing could be examined; 2 usage."
 )]
 pub struct DoctorOptions {

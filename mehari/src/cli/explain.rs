@@ -20,11 +20,11 @@ pub use report::Report;
 #[derive(Parser)]
 #[command(
     name = "mehari explain",
-    about = "Names the rung of a script, the reason, and the cost where it is `fork`",
+    about = "Names the rung of a script, the reason, and the cost of the rung `fork`",
     after_help = "Examples:\n  mehari explain /srv/cgi-bin/guestbook.pl\n  mehari explain /cgi-bin/guestbook.pl\n  \
                   mehari explain -f httpd.conf cgi-bin/guestbook.pl\n\n\
-                  The script is compiled, and code that runs while it is compiled (BEGIN, `use`) runs, as with\n\
-                  `perl -c`. The script itself does not run."
+                  The script is compiled as by `perl -c`: BEGIN blocks and `use` run, and the script itself\n\
+                  does not run."
 )]
 pub struct ExplainOptions {
     /// A script's file, or a URL path.

@@ -99,7 +99,7 @@ fn grammar() -> Command {
         let grammar = (command.grammar)().name(command.name);
         let about = grammar.get_about().cloned();
         grammar
-            .about(about.unwrap_or_else(|| command.about.into()))
+            .about(about.unwrap_or_else(|| page::sentence(command.about).into()))
             .disable_help_subcommand(true)
     });
     Command::new("mehari")

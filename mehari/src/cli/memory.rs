@@ -20,19 +20,19 @@ use std::time::Duration;
     name = "mehari memory",
     about = "Shows the memory of each Perl process of the running server, what a module costs, or which variables grow or become unshared",
     after_help = "Examples:\n  mehari memory\n  mehari memory --module CGI POSIX 'POSIX ()'\n  mehari memory --module DBI --rounds 10 --json\n  mehari memory --leaks -d 1m\n  mehari memory --leaks --pid 815\n  mehari memory --who -d 1m\n  mehari memory --preload\n\n\
-                  A module is loaded in forked processes of its own, and the modules take turns. Code that\n\
-                  runs while the module is loaded runs, as with `perl -c`. PERL5LIB is honoured.\n\n\
-                  --leaks copies the process's memory twice and compares the variables. The process runs on and\n\
-                  does nothing for it. Ctrl-C makes the second look at once.\n\n\
+                  A module is loaded in forked processes of its own, and the modules take turns. Loading a\n\
+                  module runs its code, as `use` does. PERL5LIB is honoured.\n\n\
+                  --leaks copies the process's memory twice and compares the variables. The process runs on\n\
+                  meanwhile. Ctrl-C makes the second copy at once.\n\n\
                   --who stops the process for a moment whenever it writes to a page that it still shares with the\n\
-                  process that forked it. Each page is written for the first time once, so the stops become rare."
+                  process that forked it. Only the first write to each page does so, and the stops become rare."
 )]
 pub struct MemoryOptions {
-    /// Measure modules: what follows `use` in a script, each in quotes if it has a list.
+    /// Measure these modules. Each is the text after `use` in a script, in quotes if it has a list.
     #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control", group = "measured")]
     module: Vec<String>,
-    /// Measure the modules that workers have loaded after the fork: what would loading them before
-    /// save?
+    /// Measure the modules that workers have loaded after the fork, and what loading them before
+    /// the fork would save.
     #[arg(long, conflicts_with_all = ["module", "leaks", "who"], group = "measured")]
     preload: bool,
     /// The perl that loads the modules: a name on PATH or a file.
@@ -56,7 +56,7 @@ pub struct MemoryOptions {
     /// One worker, as `mehari status` numbers it; by default the one that has served most.
     #[arg(long, value_name = "PID", requires = "watched")]
     worker: Option<u32>,
-    /// Any process with a perl in it, in place of the server's.
+    /// A process that runs perl, in place of the server's processes.
     #[arg(long, value_name = "PID", requires = "watched", conflicts_with_all = ["worker", "control"])]
     pid: Option<u32>,
     /// The time between the two looks, or of the watch.

@@ -19,8 +19,8 @@ use super::{arguments, bench};
     name = "mehari parity",
     about = "Sends an old and a new server the same requests and prints the differences",
     after_help = "\
-The file has a request a line: /path, a URL of either server, METHOD /path, METHOD /path @BODYFILE [TYPE];
-# begins a comment. A session of `mehari record` (HAR) is taken as well.
+The file has one request per line: /path, a URL of either server, METHOD /path,
+METHOD /path @BODYFILE [TYPE]. # begins a comment. A session of `mehari record` (HAR) is accepted too.
 
 Example:
   mehari parity --old http://127.0.0.1:80 --new http://127.0.0.1:8080 urls.txt --mask 'token=(?<v>\\w+)'

@@ -30,7 +30,7 @@ use std::time::Duration;
                   (perl.h) and a C compiler are needed once."
 )]
 pub struct ProfileOptions {
-    /// Any process with a perl in it, in place of the server's.
+    /// A process that runs perl, in place of the server's processes.
     #[arg(long, value_name = "PID", conflicts_with_all = ["worker", "control"])]
     pid: Option<u32>,
     /// One worker, as `mehari status` numbers it; by default all Perl processes of the server.
@@ -45,11 +45,12 @@ pub struct ProfileOptions {
     /// How long to sample.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
     duration: Duration,
-    /// Samples a second of each process.
+    /// Samples per second of each process.
     #[arg(long, value_name = "HZ", default_value = "99", value_parser = rate)]
     rate: f64,
     /// Write this file: a page with a flame graph (.html), pprof's format (.pb.gz), the Firefox
-    /// Profiler's (.json), text (.txt), or all of it for --read and --difference (.profile).
+    /// Profiler's (.json), text (.txt), or the whole profile for --read and --difference
+    /// (.profile).
     #[arg(short, long, value_name = "FILE", value_parser = profile_file)]
     output: Option<ProfileFile>,
     /// Print the call tree.
@@ -76,7 +77,7 @@ pub struct ProfileOptions {
     /// The samples of ProfileAlways from this time on.
     #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, group = "kept", conflicts_with_all = SAMPLING)]
     from: Option<Moment>,
-    /// The end of --from; otherwise now.
+    /// The time at which the samples of --from end; by default now.
     #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, requires = "from")]
     to: Option<Moment>,
     /// The ProfileFolder of a server that does not run.

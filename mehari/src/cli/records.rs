@@ -18,7 +18,7 @@ const FORMS: &str = "json, csv, gnuplot (or dat), hlog, html";
     name = "mehari bench merge",
     about = "Joins the records that several generators made of one run",
     after_help = "Example:\n  mehari bench merge east.json west.json -o both.json -o both.html\n\n\
-                  Histograms and counts add without loss; timelines line up by the wall clock."
+                  Histograms and counts are added without loss; timelines are aligned by the wall clock."
 )]
 pub struct Merge {
     /// Records of the generators

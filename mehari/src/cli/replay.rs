@@ -35,7 +35,7 @@ pub struct Options {
     /// Seconds over which the users start.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     ramp: Duration,
-    /// Play pauses this many times faster; `max` leaves them out.
+    /// Divide the pauses by this number; `max` leaves out the pauses.
     #[arg(long, value_name = "X", default_value = "1", value_parser = speed)]
     speed: f64,
     /// What must equal the recording: status, body, both with a comma, or none.

@@ -33,7 +33,7 @@ struct SamplerOptions {
     limit: u64,
 }
 
-/// The samples of so long are written together.
+/// The samples of this time are written together.
 const PART: Duration = Duration::from_secs(10);
 /// How long no sample is taken after samples could not be written.
 const PAUSE: Duration = Duration::from_secs(60);

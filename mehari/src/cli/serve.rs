@@ -39,8 +39,9 @@ pub use upgrade::path as program_path;
     name = "mehari serve",
     about = "Serves a folder, a script, a PSGI application or a configuration",
     after_help = "Examples:\n  mehari serve demo\n  mehari serve app.psgi -p 5000 -I lib -E development --watch\n  mehari serve app.psgi --workers 8\n  mehari serve -f httpd.conf --listen 0.0.0.0:80\n\n\
-                  Prints one line with its addresses to stdout when it is ready. TERM and QUIT finish what is under way, INT ends at once,\n\
-                  HUP (and `mehari reload`) rolls over to a new generation, USR2 (and `mehari upgrade`) to a new program, USR1 reopens the logs."
+                  Prints one line with its addresses to stdout when it is ready. TERM and QUIT finish the requests\n\
+                  under way, INT ends at once. HUP (and `mehari reload`) rolls over to a new generation, USR2 (and\n\
+                  `mehari upgrade`) to a new program. USR1 reopens the logs."
 )]
 pub struct Options {
     /// A folder, a script or an application file (.psgi); by default the current folder.

@@ -18,12 +18,12 @@ use std::time::Duration;
     name = "mehari time",
     about = "Compares the speed of the subs of a Perl file, with an interval for each ratio",
     after_help = "Examples:\n  mehari time loops.pl\n  mehari time --wall --limit 1m queries.pl\n  mehari time --json examples/time/\n\n\
-                  Each sub of the package main is a candidate; the names of helpers begin with `_`. What else\n\
-                  the file does, it does once when it is loaded. The subs take turns, each in a forked process,\n\
-                  over many blocks; each block has a perl of its own. The cost of calling an empty sub is\n\
-                  subtracted. All intervals are 99 % confidence intervals.\n\n\
+                  Each sub of the package main is a candidate; the names of helpers begin with `_`. All\n\
+                  other code of the file runs once, when the file is loaded. The subs take turns, each in a\n\
+                  forked process, over many blocks; each block has a perl of its own. The cost of calling an\n\
+                  empty sub is subtracted. All intervals are 99 % confidence intervals.\n\n\
                   A file that calls timethis, timethese or cmpthese of the module Benchmark is timed as it\n\
-                  stands: the code that it gives to them are the candidates.\n\n\
+                  stands: the code that it passes to these functions is a candidate.\n\n\
                   Lines for the command in a file:\n  \
                   # published: NAME 3.44     shows a figure of a document beside the measured one\n  \
                   # clock: wall              times the file as with --wall\n  \
@@ -43,7 +43,7 @@ pub struct TimeOptions {
     /// The time for which a sub is called before the next has its turn.
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = time)]
     slice: Duration,
-    /// Compare the time on the wall in place of the processor time, for subs that wait.
+    /// Compare the elapsed time in place of the processor time, for subs that wait.
     #[arg(long)]
     wall: bool,
     /// Count instructions and allocations (malloc, calloc, realloc) too, with valgrind.

@@ -252,7 +252,7 @@ never calls fsync, so a power failure may lose the last seconds. Every user who 
 file may damage it.
 
 In Redis a lock for reading excludes other readers too. A process that has waited for a lock for 60
-seconds gets an error. A lock is lost if its holder uses the hash for five minutes not once.
+seconds gets an error. A holder that does not use the hash for five minutes loses its lock.
 
 A thread opens its own object: objects are not copied into new threads.
 

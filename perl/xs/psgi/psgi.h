@@ -1,4 +1,5 @@
-/* The rung `psgi`. The functions that serve a request serve mehari_now and leave a response. */
+/* The rung `psgi`. The functions that serve a request take it from mehari_now and leave a
+ * response. */
 #ifndef MEHARI_PSGI_H
 #define MEHARI_PSGI_H
 

@@ -87,8 +87,8 @@ typedef struct {
   bool is_same; /* whether the question is about the same request under another path */
   bool has_body; /* whether the new request gets this request's body */
 } mehari_question;
-/* Returns the frame of a request that is like this one but for another path. NULL: the front gave
- * no frame. The caller frees the frame or gives it to a record. */
+/* Returns the frame of a request that differs from this request only in its path. NULL: the front
+ * gave no frame. The caller frees the frame or gives it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
 void mehari_rec_open_phases(mehari_rec *rec);
 /* Called when the variables of `SetEnv` are set. */

@@ -146,7 +146,8 @@ bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *));
 /* Called on the stack aside. */
 void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn));
 
-/* budget.c, called in the template. False: there is no room for a picture of so many pages. */
+/* budget.c, called in the template. False: there is no room for a picture of this
+ * number of pages. */
 bool mehari_pictures_reserve(uint32_t pages, uint64_t most);
 
 /* picture.c: called in the template, and on the stack aside. */

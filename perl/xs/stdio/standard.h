@@ -37,7 +37,7 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
 void mehari_output_reopened(pTHX_ IO *io);
 bool mehari_is_output(PerlIO *handle);
 void mehari_stdout_restore_descriptor(void);
-void mehari_stdout_replaced(void); /* notes that descriptor 1 was replaced; likewise below */
+void mehari_stdout_replaced(void); /* notes that descriptor 1 was replaced */
 void mehari_stdout_share(pTHX); /* called before other processes write to descriptor 1 */
 /* Whether anything but the layer has written to descriptor 1. */
 bool mehari_stdout_was_written(void);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The pause after the first death. Each further death doubles the pause.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
-/// A process that has lived for so long has no failures behind it.
+/// The failures before a process are forgotten when the process has lived for this time.
 const LONG: Duration = Duration::from_secs(600);
 /// How long the server may take to read a line.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -55,17 +55,18 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "If",
         "<If EXPRESSION>",
-        "For requests for which the expression is true. Merged last.",
+        "Requests for which the expression is true. Merged last.",
     ),
     kind(
         "ElseIf",
         "<ElseIf EXPRESSION>",
-        "Like `<If>`, where no `<If>` before it was true.",
+        "Requests for which this expression is true and no `<If>` or `<ElseIf>` before it was \
+         true.",
     ),
     kind(
         "Else",
         "<Else>",
-        "Like `<If>`, where none before it was true.",
+        "Requests for which no `<If>` or `<ElseIf>` before it was true.",
     ),
     kind(
         "Limit",
@@ -135,9 +136,9 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "IfModule",
         "<IfModule [!]NAME>",
-        "Read if the module is present. In a configuration with `LoadModule` lines: if a line \
-         names the module or Apache has it built in. Without such lines: if Mehari replaces the \
-         module, except mod_ssl.",
+        "Read if the module is present. If the configuration has LoadModule lines, the modules of \
+         these lines and those that are built into Apache are present. Otherwise the modules that \
+         Mehari replaces are present, except mod_ssl.",
     ),
     kind(
         "IfDefine",

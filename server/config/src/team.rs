@@ -109,7 +109,7 @@ pub struct WorkerLimits {
     pub idle: Option<IdleLimit>,
 }
 
-/// `WorkerIdleTimeout`: a worker that waited so long for a request ends.
+/// `WorkerIdleTimeout`: a worker that waited for a request for this time ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct IdleLimit {
     pub time: Duration,

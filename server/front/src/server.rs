@@ -181,9 +181,9 @@ where {
         self.0.backends.upstreams.drain(name, drained)
     }
 
-    /// Removes pages from the response cache: the pages of a URL or of a path, or with a final `*`
-    /// all pages whose URL or path begins so. Returns the number of removed pages. `None`: the text
-    /// is neither a URL nor a path.
+    /// Removes pages from the response cache: the pages of a URL or of a path. A final `*` in `url`
+    /// stands for any text. Returns the number of removed pages. `None`: `url` is neither a URL nor
+    /// a path.
     pub fn purge(&self, url: &str) -> Option<usize> {
         let purge = Purge::parse(url.as_bytes())?;
         Some(self.0.cache.purge(&purge))

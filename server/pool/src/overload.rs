@@ -17,7 +17,7 @@ const REQUESTS: u32 = 10;
 const LEAST_TARGET: Duration = Duration::from_secs(1);
 /// The weight of the latest request in the average time of a request is one part in this number.
 const MEMORY: u64 = 16;
-/// While a team is overloaded, work for so long may wait: workers do not idle if the front or the
+/// While a team is overloaded, work for this time may wait: workers do not idle if the front or the
 /// clients are late by a moment.
 const LEAST_ROOM: Duration = Duration::from_millis(20);
 /// The bounds of Retry-After, in seconds.

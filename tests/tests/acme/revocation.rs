@@ -91,7 +91,7 @@ fn a_new_certificate_is_in_use_before_the_old_one_is_revoked() {
     let server = site(http, tls, &conf).start();
     server.log.expect(IN_USE);
     let before = shown_serial(&server);
-    // Each name of the domain names it.
+    // Any name of the domain stands for the whole domain.
     let (text, is_done) = revoke(&server, &["WWW.site.example"]);
     assert!(is_done && text.contains(&before), "{text}");
     let after = shown_serial(&server);

@@ -53,8 +53,8 @@ fn cgi_pm_loaded_before_the_fork_is_shared() {
 }
 
 /// perl stores the position of the last match with the variable, so the variable's page is no
-/// longer shared. In the guide, two processes showed this: each counts separately. On both rungs
-/// that keep modules, a module's variable outlives the request.
+/// longer shared. The guide shows this with two processes, each of which counts alone. On both
+/// rungs that keep modules, a module's variable outlives the request.
 #[test]
 fn variable_meant_to_be_read_only_goes_on_changing() {
     for rung in Rung::ALL {

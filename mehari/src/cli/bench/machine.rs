@@ -13,8 +13,8 @@ use super::super::arguments;
 #[command(
     name = "mehari bench machine",
     about = "Prints the properties of this machine that affect measurements",
-    after_help = "A virtual machine's cores may be moved between two measurements. Only those compare that were taken\n\
-                  with the cores at the same distance: within a factor of two."
+    after_help = "A virtual machine's cores may be moved between two measurements. Compare only measurements\n\
+                  whose distances between the cores differ by less than a factor of two."
 )]
 pub struct Options {
     /// Print JSON, with the names of a record's `machines`

@@ -148,7 +148,7 @@ fn status_of(named: Option<&Path>) -> Result<Value, String> {
     Err(format!("the server refuses: {reason}"))
 }
 
-/// Reads the configuration with which the server says that it was started.
+/// Reads the configuration of the running server. `started` is what the server says of its start.
 fn configuration_of(started: &Value) -> Result<Configuration, String> {
     if !started.is_object() {
         return Err(

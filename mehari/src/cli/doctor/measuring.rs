@@ -62,7 +62,7 @@ impl PerlRun {
     }
 }
 
-/// Compares the time of the same work in two perls, which take turns: the ratio is `b` by `a`.
+/// Compares the time of the same work in two perls, which take turns: the ratio is `b` / `a`.
 pub fn compare_work(a: &PerlRun, b: &PerlRun, rounds: usize) -> Option<Comparison> {
     let mut pairs = Vec::new();
     for _ in 0..rounds {

@@ -17,7 +17,8 @@ const START: Duration = Duration::from_secs(60);
 /// The requests of each server in each round.
 const REQUESTS: usize = 3;
 const WARM_UP: usize = 2;
-/// A rung whose last request of the warm-up takes so many times the page's time is not tried.
+/// A rung is not tried if its last request of the warm-up takes longer than this multiple of the
+/// page's time.
 const HOPELESS: f64 = 4.0;
 
 /// The rungs that a script may try. `cgi` is the slowest by far and never advised.
@@ -27,7 +28,7 @@ pub struct RungTime {
     pub rung: Rung,
     /// The mean of the rounds' medians.
     pub mean_us: f64,
-    /// This rung's time by the current one's. `None` for the current rung.
+    /// This rung's time divided by the current rung's time. `None` for the current rung.
     pub against_current: Option<Comparison>,
 }
 

@@ -33,7 +33,7 @@ pub struct VisitedPage {
     /// The response to a client that has the page, where the page has a validator.
     pub validated: Option<Page>,
     pub took_ms: Vec<f64>,
-    /// Two traces. The first may have what a worker does once.
+    /// Two traces. The first may contain work that a worker does only once.
     pub traces: Vec<Anatomy>,
     pub profile: Profile,
 }

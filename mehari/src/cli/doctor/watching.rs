@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A page that takes at least so long is slow, in microseconds.
+/// A page is slow if it takes at least this time, in microseconds.
 pub const SLOW_US: f64 = 20_000.0;
-/// The looks a second at each process.
+/// The looks per second at each process.
 const RATE: f64 = 199.0;
 /// How often new processes are looked for. The search reads /proc, and no look is made meanwhile.
 const SEARCH: Duration = Duration::from_millis(200);

@@ -13,9 +13,9 @@ pub fn page() -> Vec<u8> {
         .control("SH", ["DESCRIPTION"]);
     paragraph(
         &mut roff,
-        "The configuration has the language of Apache's httpd.conf: a directive a line, and sections. \
-         Names may be written in any case. `mehari check -f FILE` prints what a configuration means. \
-         `mehari serve -f FILE` serves it.",
+        "The configuration has the language of Apache's httpd.conf: sections, and one directive \
+         per line. Names may be written in any case. `mehari check -f FILE` prints what a \
+         configuration means. `mehari serve -f FILE` serves it.",
     );
     example(&mut roff);
     roff.control("SH", ["SECTIONS"]);
@@ -87,8 +87,8 @@ fn directive(roff: &mut Roff, row: &Directive) {
 fn refused(roff: &mut Roff) {
     roff.control("SH", ["DIRECTIVES OF APACHE THAT ARE REFUSED"]);
     for refused in REFUSED {
-        let why = format!("{} {}", refused.directives.join(", "), refused.why);
-        entry(roff, refused.module, &why);
+        let why = format!("{}: {}", refused.module, refused.why);
+        entry(roff, &refused.directives.join(", "), &why);
     }
 }
 

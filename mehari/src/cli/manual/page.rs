@@ -41,7 +41,12 @@ pub fn page(command: &Command) -> Vec<u8> {
     }
     see_also(&mut roff, is_root);
     text.extend_from_slice(roff.to_roff().as_bytes());
-    text
+    without_gaps(&String::from_utf8(text).expect("roff is text"))
+}
+
+/// Removes the space that clap_mangen puts behind an option without a long name: `[-f ]`.
+fn without_gaps(page: &str) -> Vec<u8> {
+    page.replace(" \\fR]", "\\fR]").into_bytes()
 }
 
 /// Returns whether the command parses its arguments itself and only its help text describes them.
@@ -125,8 +130,8 @@ fn see_also(roff: &mut Roff, is_root: bool) {
     roff.text([bold("mehari.conf"), roman("(5)")]);
 }
 
-/// Returns the text with a capital first letter.
-fn sentence(text: &str) -> String {
+/// Returns the text with a capital letter at its start.
+pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(letters).collect()

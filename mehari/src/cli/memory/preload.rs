@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// The most workers of one zygote that are read. Those that have served most have loaded most.
+/// The most workers of one zygote that are read. The workers with the most requests are read,
+/// because they have loaded the most modules.
 const MOST_WORKERS: usize = 4;
 
 /// What one zygote could load for its workers.

@@ -63,7 +63,8 @@ Names the classes for the store, the lock, the ids and the values. Apache::Sessi
 
 =head1 LIMITS
 
-One process at a time has a session, from C<tie> to C<untie> or to the end of the process. Sessions
+Only one process at a time can use a session. It holds the session from C<tie> to C<untie>, or to
+its end. Sessions
 do not expire by themselves.
 
 =head1 SEE ALSO

@@ -164,7 +164,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthBasicAuthoritative",
             Shape::Flag,
-            "Off leaves users that are not in the file to Perl handlers, which run in any case.",
+            "Accepted, but without effect: Perl handlers decide about users who are not in the \
+             file, with On as with Off.",
             |_, _| Ok(()),
         )
         .htaccess(AUTH)
@@ -172,7 +173,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthMerging",
             Shape::Choice(&["Off"]),
-            "Off: the Require lines of a section replace those of outer sections.",
+            "Only Off is accepted: the Require lines of a section replace those of outer sections.",
             |_, _| Ok(()),
         )
         .htaccess(AUTH)

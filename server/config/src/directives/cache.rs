@@ -57,7 +57,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheLastModifiedFactor",
             words("NUMBER (0 to 10)", 1, 1),
-            "A response with only a Last-Modified is fresh for this fraction of its age.",
+            "A response with only a Last-Modified is fresh for this fraction of the time since it \
+             was modified.",
             |target, arguments| {
                 let word = arguments.filled(0)?;
                 let factor = word.parse::<f64>().ok();
@@ -95,14 +96,14 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheStorePrivate",
             Shape::Flag,
-            "Keeps responses with `private`: other users then get them.",
+            "Keeps responses with `Cache-Control: private`. Other users then get these responses.",
             |target, arguments| push(target, CacheChange::StorePrivate(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStoreNoStore",
             Shape::Flag,
-            "Keeps responses with `no-store`.",
+            "Keeps responses with `Cache-Control: no-store`.",
             |target, arguments| push(target, CacheChange::StoreNoStore(arguments.flag()?)),
         )
         .default("Off"),

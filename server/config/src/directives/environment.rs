@@ -64,7 +64,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrowserMatch",
             words("REGEX [!]NAME[=VALUE]...", 2, ANY),
-            "`SetEnvIf User-Agent`. nokeepalive and the like change nothing.",
+            "The same as `SetEnvIf User-Agent`. Variables for Apache itself, such as nokeepalive, \
+             have no effect.",
             |target, arguments| browser_match(target, arguments, Pattern::new),
         )
         .htaccess(FILE_INFO)

@@ -173,9 +173,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Script",
             words("METHOD /URL-PATH", 2, 2),
-            "The program for requests of a method that no other program answers: files, folders \
-             with an index, and missing files. For GET and HEAD only if the URL has a question \
-             mark. PATH_INFO is the path of the request.",
+            "The program for requests with this method that no other program answers, also for \
+             files, for folders with an index and for missing files. A GET or HEAD reaches the \
+             program only if the URL has a question mark. PATH_INFO is the path of the request.",
             |target, arguments| {
                 let method = token(arguments, 0, "a method")?;
                 if method == "TRACE" {

@@ -113,7 +113,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrotliCompressionQuality",
             Shape::Number { least: 0, most: 11 },
-            "The effort of brotli. 10 and 11 pay only for kept files.",
+            "The effort of brotli. 10 and 11 are slow and useful only for compressed files that \
+             are kept.",
             |target, arguments| level(target, arguments, Coding::Brotli),
         )
         .default("5")

@@ -100,7 +100,10 @@ pub const GROUP: Group = Group {
             "PerlFreshRestart",
             "a reload always begins with a fresh perl",
         ),
-        Directive::ignored("PerlTrace", "mod_perl's own tracing"),
+        Directive::ignored(
+            "PerlTrace",
+            "mod_perl's own tracing has no counterpart here",
+        ),
         Directive::ignored("ReadBufferSize", "the server sizes its buffers"),
         Directive::ignored("FlushMaxThreshold", "the server sizes its buffers"),
         Directive::ignored("FlushMaxPipelined", "the server sizes its buffers"),

@@ -4,7 +4,7 @@ use super::row::*;
 use crate::overrides::{AUTH, FILE_INFO, OPTIONS};
 use crate::{ByMode, IncludesChange};
 
-const TAGS: &str = "pages without XBitHack full have neither";
+const TAGS: &str = "pages without XBitHack full have neither ETag nor Last-Modified";
 
 pub const GROUP: Group = Group {
     title: "Server-side includes",

@@ -69,10 +69,10 @@ pub const GROUP: Group = Group {
                 1,
                 3,
             ),
-            "How long a client may take for its TLS handshake and for its header block, and be \
-             silent within its body; later is 408. With MinRate each so many bytes buy it \
-             another second, up to the second time. A body is always held to a rate: 500 bytes a \
-             second unless it says another.",
+            "How long a client may take for its TLS handshake and for its header block, and how \
+             long it may pause within its body. A client that takes longer gets 408. With MinRate, \
+             each BYTES that arrive add a second, up to the second number of SECONDS. A body \
+             always has a minimum rate, by default 500 bytes per second.",
             read_timeout,
         )
         .default("handshake=20 header=20 body=20")
@@ -224,8 +224,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RLimitNPROC",
             words("NUMBER|max [NUMBER|max]", 1, 2),
-            "The number of processes of its user with which a CGI program may start another: the \
-             soft limit, and the hard one.",
+            "Limit of the processes of a CGI program's user. At the limit the program cannot start \
+             another process. The first value is the soft limit, the second the hard limit.",
             |target, arguments| process_limit(target, arguments, LimitedResource::Processes),
         )
         .htaccess(ALL)

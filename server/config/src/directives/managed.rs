@@ -201,7 +201,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("MDWarnWindow", "a failed renewal is logged each time"),
         Directive::ignored("MDCertificateProtocol", "the protocol is ACME (RFC 8555)"),
         Directive::ignored("MDPortMap", PORTS),
-        Directive::ignored("MDStapleOthers", "SSLStaplingFile gives other certificates' response"),
+        Directive::ignored("MDStapleOthers", "SSLStaplingFile names the responses of other \
+             certificates"),
         Directive::ignored("MDStaplingKeepResponse", "a response is kept until it ends"),
         Directive::ignored("MDStoreLocks", "the store is locked for each request"),
         Directive::ignored("MDActivationDelay", "a new certificate is used at once"),

@@ -71,7 +71,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "CacheNegotiatedDocs",
             Shape::Flag,
-            "Whether caches of HTTP/1.0 may keep the variants of type maps. `Off` sends them Expires.",
+            "Whether caches of HTTP/1.0 may keep the variants of type maps. With Off these \
+             variants have an Expires field with the present time.",
             |target, arguments| {
                 target.host.mapping.caches_negotiated = arguments.flag()?;
                 Ok(())
@@ -81,9 +82,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MultiviewsMatch",
             words("Any|NegotiatedOnly|Filters|Handlers", 1, 2),
-            "The suffixes that a request need not name under `Options MultiViews`: those of types, \
-             languages, character sets and codings; with Handlers and Filters also those of \
-             AddHandler, AddOutputFilter and AddInputFilter; with Any all.",
+            "The suffixes that a request may omit under `Options MultiViews`. NegotiatedOnly: \
+             those of types, languages, character sets and codings. Handlers adds those of \
+             AddHandler. Filters adds those of AddOutputFilter and AddInputFilter. Any: all \
+             suffixes.",
             multiviews_match,
         )
         .htaccess(FILE_INFO)

@@ -25,7 +25,7 @@ pub const GROUP: Group = Group {
             "Alias",
             words("[URL-PATH] PATH", 1, 2),
             "The file or folder of a URL path. The first matching alias applies. In `<Location>` \
-             without a URL path: the file of all paths of the section, which may contain \
+             without a URL path, PATH is the file of all paths of the section. It may then contain \
              variables such as `%{env:NAME}`.",
             |target, arguments| alias(target, arguments, false),
         )
@@ -40,8 +40,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AliasPreservePath",
             Shape::Flag,
-            "Whether the rest of the path behind the path of the `<Location>` follows the file of \
-             an Alias with one argument.",
+            "Whether an Alias with one argument appends to its file the part of the path that \
+             follows the path of the `<Location>`.",
             |target, arguments| {
                 target
                     .changes

@@ -76,8 +76,8 @@ pub const GROUP: Group = Group {
             "ZygoteWarmup",
             words("URL...", 1, ANY),
             "Requests that run before the first worker is forked, so that all workers share what \
-             they load, compile and cache: URL paths, or URLs with the name of a host. No \
-             client's request sees their data.",
+             they load, compile and cache: URL paths, or URLs with the name of a host. No client's \
+             request sees data of these requests.",
             warm_up,
         )
         .example("/ /search?q=a http://shop.example/", "search")
@@ -186,10 +186,10 @@ pub const GROUP: Group = Group {
             "ParseHeaders: printed output begins with headers. SetupEnv: %ENV is filled. \
              GlobalRequest: `Apache2::RequestUtil->request` returns the request. MergeHandlers: \
              handlers follow those of outer sections instead of replacing them. Outside of \
-             sections also -Enable or a phase such as -Authen: no Perl there. In a \
-             `<VirtualHost>`, +Clone: its own workers; +Parent: also its own Perl, which loads \
-             only what stands in this host (+InheritSwitches: with the main server's \
-             PerlSwitches).",
+             sections, -Enable switches Perl off, and a phase such as -Authen switches this phase \
+             off. In a `<VirtualHost>`, +Clone gives the host its own workers. +Parent also gives \
+             it its own Perl, which loads only what stands in this host (+InheritSwitches: with \
+             the main server's PerlSwitches).",
             options,
         )
         .otherwise("None")

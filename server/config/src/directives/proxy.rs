@@ -142,14 +142,14 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyTimeout",
             SECONDS,
-            "How long a back end may be silent. Before its response the client gets 504; within \
-             it the response is cut off.",
+            "How long a back end may be silent. If its response has not begun, the client gets \
+             504. Otherwise the response is cut off.",
             |target, arguments| {
                 target.changes.push(Change::ProxyTimeout(arguments.time()?));
                 Ok(())
             },
         )
-        .otherwise("RequestTimeout")
+        .otherwise("Timeout")
         .unit("seconds"),
         Directive::everywhere(
             "ProxyWebsocketIdleTimeout",
@@ -210,8 +210,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "FcgidInitialEnv",
             words("NAME [VALUE]", 1, 2),
-            "An environment variable for scripts of `SetHandler fcgid-script`. Without a value \
-             it has the server's.",
+            "An environment variable for scripts of `SetHandler fcgid-script`. Without VALUE, the \
+             variable has its value in the server's own environment.",
             programs::initial_environment,
         )
         .example("RT_SITE_CONFIG /etc/rt/RT_SiteConfig.pm", "\"\" value"),

@@ -51,7 +51,7 @@ pub const GROUP: Group = Group {
                 once(&mut target.site.back_ends.tls.identity, file, arguments)
             },
         )
-        .otherwise("it shows none")
+        .otherwise("no certificate")
         .example("/etc/ssl/private/front.pem", "/one /two"),
         Directive::ignored("SSLProxyEngine", SAID),
         Directive::ignored("SSLProxyProtocol", LIBRARY),

@@ -34,7 +34,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "core.c",
-        why: "the limits are fixed: overlapping ranges are merged, and more than 32 ranges get the whole",
+        why: "the limits are fixed: overlapping ranges are merged, and a request for more than 32 \
+             ranges gets the whole content",
         directives: &["MaxRanges", "MaxRangeOverlaps", "MaxRangeReversals"],
     },
     Refused {
@@ -174,7 +175,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_dir.c",
-        why: "a folder with a Perl handler redirects to its slash in any case, as by default",
+        why: "a folder with a Perl handler is always redirected to its path with a slash, as by \
+             default",
         directives: &["DirectoryCheckHandler"],
     },
     Refused {
@@ -334,7 +336,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_proxy.c",
-        why: "Max-Forwards is not counted: TRACE, for which the field is, is not served",
+        why: "Max-Forwards is not counted, because it limits TRACE, which is not served",
         directives: &["ProxyMaxForwards"],
     },
     Refused {
@@ -469,12 +471,14 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_ssl.c",
-        why: "Mehari asks no OCSP responder: SSLCARevocationFile has the revoked certificates",
+        why: "the server asks no OCSP responder about clients: SSLCARevocationFile has the revoked \
+             certificates",
         directives: &["SSLOCSPEnable", "SSLOCSPDefaultResponder", "SSLOCSPOverrideResponder", "SSLOCSPResponseTimeSkew", "SSLOCSPResponseMaxAge", "SSLOCSPResponderTimeout", "SSLOCSPUseRequestNonce", "SSLOCSPProxyURL", "SSLOCSPNoVerify", "SSLOCSPResponderCertificateFile"],
     },
     Refused {
         module: "mod_ssl.c",
-        why: "Mehari asks no OCSP responder: SSLStaplingFile gives its response",
+        why: "the server asks no OCSP responder here: SSLStaplingFile names the file of the \
+             response",
         directives: &["SSLStaplingResponseTimeSkew", "SSLStaplingResponseMaxAge", "SSLStaplingStandardCacheTimeout", "SSLStaplingFakeTryLater", "SSLStaplingErrorCacheTimeout", "SSLStaplingForceURL"],
     },
     Refused {

@@ -20,9 +20,9 @@ pub const GROUP: Group = Group {
             "Redirect",
             words("[STATUS] [/URL-PATH] URL", 1, 3),
             "Redirects clients to the URL followed by the rest of the path. STATUS is permanent, \
-             temp (the default), seeother, gone, or a number. In a section without a URL path: \
-             redirects all paths of the section to the URL alone, which may contain variables \
-             such as `%{HTTP_HOST}`.",
+             temp (the default), seeother, gone, or a number. In a section without a URL path, all \
+             paths of the section are redirected to the URL alone. The URL may then contain \
+             variables such as `%{HTTP_HOST}`.",
             |target, arguments| redirect(target, arguments, None, false),
         )
         .htaccess(FILE_INFO)
@@ -38,7 +38,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RedirectPermanent",
             words("/URL-PATH URL", 2, 2),
-            "`Redirect permanent`.",
+            "The same as `Redirect permanent`.",
             |target, arguments| redirect(target, arguments, Some(301), false),
         )
         .htaccess(FILE_INFO)
@@ -46,7 +46,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RedirectTemp",
             words("/URL-PATH URL", 2, 2),
-            "`Redirect temp`.",
+            "The same as `Redirect temp`.",
             |target, arguments| redirect(target, arguments, Some(302), false),
         )
         .htaccess(FILE_INFO)

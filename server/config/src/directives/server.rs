@@ -30,8 +30,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ServerName",
             words("[https://]HOST[:PORT]", 1, 1),
-            "The server's name, for its links and for SERVER_NAME. With `https://` links to this \
-             server begin so, whatever the connection: another server in front speaks TLS.",
+            "The server's name, for its links and for SERVER_NAME. With https:// the links begin \
+             with https:// on every connection, because another server in front speaks TLS.",
             server_name,
         )
         .otherwise("the request's Host")
@@ -53,7 +53,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UseCanonicalPhysicalPort",
             Shape::Flag,
-            "Whether the connection's port replaces ServerName's if the client's Host has none.",
+            "Whether links and SERVER_PORT get the connection's port, and not ServerName's, if the \
+             client's Host names no port.",
             |target, arguments| {
                 let physical = arguments.flag()?;
                 if of_the_host(target) {
@@ -102,8 +103,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "ProfileAlways",
             words("RATE|Off", 1, 1),
-            "Samples the Perl of all workers so many times a second (1 to 999) and keeps the \
-             samples of the last day, for `mehari profile --at` and `--from`.",
+            "Samples the Perl of all workers at this RATE (1 to 999 times per second) and keeps \
+             the samples of the last day, for `mehari profile --at` and `--from`.",
             profile_always,
         )
         .default("Off")
@@ -137,8 +138,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "User",
             words("NAME|#NUMBER", 1, 1),
-            "If root starts the server, the user that the front, workers and CGI programs become \
-             after the addresses are bound. In a `<PerlPool>`: the user of the pool's Perl.",
+            "The user that the front, workers and CGI programs become after the addresses are \
+             bound, if root starts the server. In a `<PerlPool>`: the user of the pool's Perl.",
             |target, arguments| {
                 let name = Some(arguments.filled(0)?.to_string());
                 match &mut target.pool {
@@ -148,13 +149,14 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .otherwise("who started it")
+        .otherwise("the user who started it")
         .example("www-data", "\"\"")
         .of_pool(),
         Directive::server(
             "Group",
             words("NAME|#NUMBER", 1, 1),
-            "The group the server becomes; the user's other groups are kept.",
+            "The group of the server's processes if root starts the server. The user's other \
+             groups are kept.",
             |target, arguments| {
                 let name = Some(arguments.filled(0)?.to_string());
                 match &mut target.pool {
@@ -184,7 +186,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Include",
             words("FILE|FOLDER|PATTERN", 1, 1),
-            "Reads other files here; a folder is everything below it.",
+            "Reads other files here. A folder stands for all files below it.",
             |target, arguments| include(target, arguments, false),
         )
         .example("/etc/mehari/site.conf", "\"\""),

@@ -15,7 +15,8 @@ pub const GROUP: Group = Group {
             "Replaces each match of the pattern in each line of responses that pass the filter \
              SUBSTITUTE (SetOutputFilter, AddOutputFilterByType, AddOutputFilter). Another \
              character may stand in place of `/`. Flags: i ignores case, n takes the pattern as a \
-             fixed text, q hides the replacement's neighbours from later rules.",
+             fixed text, and with q no match of a later rule reaches from the replacement into its \
+             neighbours.",
             |target, arguments| {
                 let rule = Substitution::parse(arguments.filled(0)?);
                 let rule = rule.map_err(|why| arguments.fault(0, why))?;

@@ -7,7 +7,8 @@ use crate::{CertificateFiles, ClientCertificates, TlsVersion};
 mod ciphers;
 
 const RESUMPTION: &str = "sessions resume by tickets, which need no store";
-const STAPLE: &str = "Mehari asks no OCSP responder: SSLStaplingFile gives its response";
+const STAPLE: &str = "the server asks no OCSP responder here: SSLStaplingFile names the file of \
+     the response";
 const LIBRARY: &str = "the TLS library has no such choice";
 const LIBRARY_RANDOM: &str = "random numbers come from the operating system";
 
@@ -17,8 +18,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLEngine",
             Shape::Choice(&["On", "Off", "Optional"]),
-            "Whether addresses speak TLS whose `Listen` line does not name a protocol (`Listen \
-             8443 https`).",
+            "Whether an address speaks TLS. A protocol in the address's `Listen` line (`Listen \
+             8443 https`) decides first.",
             |target, arguments| {
                 target.host.tls.engine = Some(match arguments.choice()? {
                     "On" => true,

@@ -23,8 +23,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxWorkerMemory",
             SIZE,
-            "The most resident memory of a worker, with what it shares (RSS). A worker beyond it \
-             is replaced after its request.",
+            "The most resident memory (RSS) of a worker, including the memory that it shares. A \
+             worker beyond it is replaced after its request.",
             |target, arguments| {
                 target.team.workers.limits.memory = Some(arguments.number()?);
                 Ok(())

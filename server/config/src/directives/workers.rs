@@ -183,7 +183,8 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1 << 40,
             },
-            "Bytes that these calls may take with their arguments.",
+            "Bytes that the waiting calls of `$r->after_response` may take together, with their \
+             arguments.",
             |target, arguments| {
                 target.team.workers.deferred.bytes = arguments.number()?;
                 Ok(())
@@ -220,7 +221,7 @@ pub const GROUP: Group = Group {
         interpreters(
             "PerlInterpMax",
             COUNT,
-            "`MaxRequestWorkers` of such a host.",
+            "`MaxRequestWorkers` of a host with `PerlOptions +Clone`.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if let Some(workers) = of_a_host(target) {
@@ -232,7 +233,7 @@ pub const GROUP: Group = Group {
         interpreters(
             "PerlInterpMinSpare",
             SPARE,
-            "`MinSpareServers` of such a host.",
+            "`MinSpareServers` of a host with `PerlOptions +Clone`.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if let Some(workers) = of_a_host(target) {
@@ -244,7 +245,7 @@ pub const GROUP: Group = Group {
         interpreters(
             "PerlInterpMaxSpare",
             COUNT,
-            "`MaxSpareServers` of such a host.",
+            "`MaxSpareServers` of a host with `PerlOptions +Clone`.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if let Some(workers) = of_a_host(target) {
@@ -256,7 +257,7 @@ pub const GROUP: Group = Group {
         interpreters(
             "PerlInterpMaxRequests",
             REQUESTS,
-            "`MaxConnectionsPerChild` of such a host.",
+            "`MaxConnectionsPerChild` of a host with `PerlOptions +Clone`.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if let Some(workers) = of_a_host(target) {

@@ -44,7 +44,8 @@ impl Unsent {
         self.waiting.get() + self.handed.load(Ordering::Relaxed)
     }
 
-    /// Returns whether all responses together fill so much memory that each may use only little.
+    /// Returns whether all responses together fill much memory. Each response may then use only
+    /// little.
     pub fn is_crowded(&self) -> bool {
         self.bytes() > CROWDED
     }

@@ -29,7 +29,7 @@ pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
     answer
 }
 
-/// Tells the client to wait for so many seconds before the next try.
+/// Tells the client how many seconds to wait before the next try.
 pub fn set_retry_after(answer: &mut Answer, seconds: u64) {
     if answer.lines.ends_with(RETRY_AFTER.as_bytes()) {
         answer

@@ -164,7 +164,7 @@ impl Flow {
         })
     }
 
-    /// Moves bytes from the answer to the worker until one of them must be waited for.
+    /// Moves bytes from the answer to the worker until the answer or the worker is not ready.
     fn poll(&mut self, cx: &mut Context<'_>) {
         while self.socket.is_some() {
             let moved = if self.sent < self.buffer.len() {

@@ -1,4 +1,4 @@
-//! Finds what a request of `ZygoteWarmup` is for Perl, before its generation serves.
+//! Routes the requests of `ZygoteWarmup`, before their generation serves.
 
 use crate::pipeline::subrequest;
 use crate::routing::Silent;
@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The client of such a request: this machine.
 const CLIENT: &[u8] = b"127.0.0.1";
 
-/// Returns the function that makes calls for Perl of a warm-up's requests. The rules of the site
-/// decide, as for a client's request from this machine.
+/// Returns a function that turns a warm-up's request into a call for Perl. The site's rules apply
+/// to the request, as to a client's request from this machine.
 pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
     Rc::new(move |site, host, url, give| {
         let shared = apart(site, log.clone());
@@ -42,7 +42,8 @@ pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
     })
 }
 
-/// Returns a state for a site that does not serve yet. Nothing of the running server is in it.
+/// Returns a state for a site that does not serve yet. The state shares nothing with the running
+/// server.
 fn apart(site: &Arc<Site>, log: ErrorLog) -> Shared {
     let mut site = Site::clone(site);
     site.stores = Stores::default();

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 const MOST: usize = 10_000;
 /// The most bytes of a place's name.
 const LONGEST: usize = 255;
-/// The name of the place for all further places. No path begins so.
+/// The name of the place for all further places. No path begins with `(`.
 const OTHERS: &[u8] = b"(other places)";
 
 /// Four buckets for each power of two, from 16 us to about a minute.

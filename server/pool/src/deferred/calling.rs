@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// A team is divided by this number. The result is how many of its workers may make deferred calls
 /// of named subs at once.
 const PART: u32 = 4;
-/// A call that has waited for so long goes before the requests that wait.
+/// A call that has waited for this time goes before the waiting requests.
 const OVERDUE: Duration = Duration::from_secs(5);
 /// The pseudo-method of a deferred call in logs and in `mehari status`.
 const METHOD: &[u8] = b"DEFERRED";

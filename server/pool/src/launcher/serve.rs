@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// How long the zygotes may take to end when the front has closed the socket.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest order in bytes: a longer one is not one of the front.
+/// The longest order in bytes. The front sends no longer order.
 const LONGEST: usize = 16 << 20;
 
 /// Takes orders until the front closes the socket. Then ends the zygotes that are left.

@@ -28,8 +28,8 @@ pub fn check(examination: &Examination) -> Verdict {
         ));
     }
     let each = |leak: &Leak| leak.bytes as f64 / requests as f64;
-    // A container that grows with only some requests fills a cache, perhaps. What no line of code
-    // changes cannot be advised.
+    // A container that grows with only some requests may be a cache. A variable that no known line
+    // of code changes gets no advice, because the advice names the line.
     let leaks = growth.leaks.iter().filter_map(|leak| {
         let site = leak.sites.first()?;
         let grows = leak.elements.unsigned_abs() * 2 >= requests;

@@ -20,9 +20,9 @@ const MOST: usize = 12;
 enum Loader {
     /// Each request of this script.
     Request(String),
-    /// Each worker, so many of them.
+    /// Each of this number of workers.
     Worker(usize),
-    /// So many scripts of a configuration that is not served.
+    /// These scripts of a configuration that is not served.
     Scripts(Vec<String>),
 }
 

@@ -8,7 +8,7 @@ use crate::cli::doctor::watching::quantile;
 
 /// Fewer requests say nothing about the queue.
 const LEAST_REQUESTS: f64 = 50.0;
-/// Waits are worth a change if their mean is at least so long and so large a share of the time.
+/// Waits are worth a change if their mean reaches this length and this share of the time.
 const LEAST_WAIT_US: f64 = 1_000.0;
 const LEAST_SHARE: f64 = 0.1;
 /// Below this idle share of the cores, more workers would only share them.
@@ -81,7 +81,7 @@ enum WorkerNeed {
     Enough,
     /// The cores are busy: more workers would only share them.
     Cores,
-    /// So many workers would be needed, and the memory does not allow more than now.
+    /// The workers that would be needed. The memory does not allow more than now.
     Memory(f64),
     More(f64),
 }

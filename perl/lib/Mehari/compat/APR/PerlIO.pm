@@ -25,7 +25,8 @@ APR::PerlIO - files by the layer :APR
 =head1 DESCRIPTION
 
 The layer C<:APR> is a buffered file. A pool may follow the name: C<< open my $file, '<:APR',
-$name, $pool >>. In a request, C<< open STDOUT, '>:Apache2', $r >> restores its output.
+$name, $pool >>. In a request, C<< open STDOUT, '>:Apache2', $r >> leads the output
+to the response again.
 
 =head1 FUNCTIONS
 

@@ -164,8 +164,8 @@ of another class.
 
 =item restart_count
 
-Always returns 2. mod_perl reads its configuration twice. Code that acts only in the second pass
-therefore acts.
+Always returns 2, the number of mod_perl's second pass over the configuration. Code that acts only
+in the second pass therefore acts here too.
 
 =item get_server_description, get_server_version, get_server_banner
 

@@ -9,7 +9,8 @@ use std::time::SystemTime;
 /// How the client finds the end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// There is no body (1xx, 204, 304), or the response to HEAD has a body of unknown length.
+    /// The head states no length. The status has no body (1xx, 204, 304), or the request is a HEAD
+    /// request and the length is unknown.
     Unsaid,
     Known(u64),
     Chunked,

@@ -8,14 +8,14 @@
 
 use std::time::Duration;
 
-/// The control frames that a client may send at once. The next constants allow further frames: so
-/// many per request, so many per second of the connection, and one for each `BYTES_A_CONTROL` bytes
-/// that the client has received, because window updates acknowledge received bytes.
+/// The control frames that a client may send at once. The next constants allow further frames for
+/// each request and for each second of the connection. They also allow one frame for each
+/// `BYTES_A_CONTROL` bytes that the client has received, because window updates acknowledge bytes.
 const CONTROL_AT_ONCE: u64 = 1000;
 const CONTROL_A_REQUEST: u64 = 16;
 const CONTROL_A_SECOND: u64 = 20;
 const BYTES_A_CONTROL: u64 = 2048;
-/// How many streams a client may reset: this many, and additionally half of the client's streams.
+/// The streams that a client may reset, in addition to half of the client's streams.
 const RESETS: u64 = 200;
 /// The most CONTINUATION frames of a header block.
 const CONTINUATIONS: u32 = 16;

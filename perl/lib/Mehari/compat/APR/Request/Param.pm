@@ -154,12 +154,12 @@ Return the name, the value, and the header fields of an upload as an L<APR::Tabl
 
 =item charset([NUMBER])
 
-Returns the character set, and sets it if there is an argument. Unless it was set, it is the one
-that the bytes seem to have: 0 for ASCII, 1 for Latin 1, 8 for UTF-8.
+Returns the number of the character set. With an argument, it also sets the number. A number that
+was not set follows from the bytes: 0 for ASCII, 1 for Latin 1, 8 for UTF-8.
 
 =item is_tainted([FLAG])
 
-Returns a flag that is true at first, and sets it.
+Returns the flag, which is true at first. With an argument, it also sets the flag.
 
 =item upload_filename, upload_size, upload_type
 

@@ -17,7 +17,7 @@ my $PIECE = 8192;
 # new($way, $end, r => $r) or (..., c => $connection)
 sub new {
     my ($class, $way, $end, %owner) = @_;
-    Scalar::Util::weaken($owner{c}) if $owner{c};    # it keeps the chain
+    Scalar::Util::weaken($owner{c}) if $owner{c};    # the connection keeps the chain
     return bless { way => $way, end => $end, owner => \%owner, filters => [] }, $class;
 }
 
