@@ -279,16 +279,22 @@ static inline int mehari_last_pipe(pTHX) { return PL_fdpid ? (int)av_top_index(P
 static inline SV **mehari_signal_handlers(pTHX) { return PL_psig_ptr; }
 static inline SV *mehari_signal_handler(pTHX_ int signal) { return PL_psig_ptr ? PL_psig_ptr[signal] : NULL; }
 
-static inline void *mehari_moved(const void *old, size_t size)
+static inline void *mehari_moved(const void *old, size_t used, size_t size)
 {
   void *moved = safemalloc(size);
-  memcpy(moved, old, size);
+  memcpy(moved, old, used);
   return moved;
 }
 
+/* Moves an array of perl to a new place of malloc. `more` is what perl has behind the elements that
+ * it counts. */
+#define MEHARI_MOVE(array, count, more) \
+  ((array) = mehari_moved((array), (size_t)(count) * sizeof *(array), ((size_t)(count) + (more)) * sizeof *(array)))
+
 static inline void mehari_move_stack_info(pTHX)
 {
-  PERL_SI *info = (PERL_SI *)mehari_moved(PL_curstackinfo, sizeof *info);
+  PERL_SI *info = PL_curstackinfo;
+  MEHARI_MOVE(info, 1, 0);
   if (info->si_prev)
     info->si_prev->si_next = info;
   if (info->si_next)
@@ -298,26 +304,27 @@ static inline void mehari_move_stack_info(pTHX)
 
 /* Moves perl's stacks, which were allocated one by one when perl started, to new places of malloc.
  * Each is addressed by its pointer and an index, apart from the stacks of marks and values:
- * intrpvar.h, cop.h (PERL_SI, PUSHSTACKi, SWITCHSTACK). The old places stay allocated. Read in
- * 5.36.0. */
-static inline void mehari_move_stacks(pTHX_ size_t (*size_of)(void *))
+ * intrpvar.h, cop.h (PERL_SI, PUSHSTACKi, SWITCHSTACK); perl.c (init_stacks) has the sizes. The old
+ * places stay allocated. Read in 5.36.0. */
+static inline void mehari_move_stacks(pTHX)
 {
   AV *values = PL_curstack;
   SSize_t value = PL_stack_sp - PL_stack_base, values_end = PL_stack_max - PL_stack_base;
   SSize_t mark = PL_markstack_ptr - PL_markstack, marks_end = PL_markstack_max - PL_markstack;
   mehari_move_stack_info(aTHX);
-  PL_markstack = (I32 *)mehari_moved(PL_markstack, size_of(PL_markstack));
+  MEHARI_MOVE(PL_markstack, marks_end, 0);
   PL_markstack_ptr = PL_markstack + mark;
   PL_markstack_max = PL_markstack + marks_end;
-  PL_scopestack = (I32 *)mehari_moved(PL_scopestack, size_of(PL_scopestack));
-  PL_savestack = (ANY *)mehari_moved(PL_savestack, size_of(PL_savestack));
-  PL_tmps_stack = (SV **)mehari_moved(PL_tmps_stack, size_of(PL_tmps_stack));
+  MEHARI_MOVE(PL_scopestack, PL_scopestack_max, 0);
+  MEHARI_MOVE(PL_savestack, PL_savestack_max, SS_MAXPUSH);
+  MEHARI_MOVE(PL_tmps_stack, PL_tmps_max, 0);
   if (AvALLOC(values) == AvARRAY(values) && AvARRAY(values) == PL_stack_base) {
-    AvALLOC(values) = AvARRAY(values) = PL_stack_base = (SV **)mehari_moved(PL_stack_base, size_of(PL_stack_base));
+    MEHARI_MOVE(PL_stack_base, AvMAX(values) + 1, 0);
+    AvALLOC(values) = AvARRAY(values) = PL_stack_base;
     PL_stack_sp = PL_stack_base + value;
     PL_stack_max = PL_stack_base + values_end;
   }
-  PL_curstackinfo->si_cxstack = (PERL_CONTEXT *)mehari_moved(PL_curstackinfo->si_cxstack, size_of(PL_curstackinfo->si_cxstack));
+  MEHARI_MOVE(PL_curstackinfo->si_cxstack, PL_curstackinfo->si_cxmax + 1, 0);
 }
 
 /* Returns how many handles hold each descriptor, by its number. Every layer that has a descriptor

@@ -75,5 +75,5 @@ void mehari_rewind_tidy(pTHX)
   mehari_forget_free_values(aTHX);
   have_free_values(aTHX);
   if (is_malloc_of_glibc)
-    mehari_move_stacks(aTHX_ malloc_usable_size);
+    mehari_move_stacks(aTHX);
 }
