@@ -187,7 +187,13 @@ pub fn with_call<T>(
         },
         request_id: request.id,
         body,
-        trace: request.trace.cloned(),
+        trace: request
+            .trace
+            .filter(|trace| {
+                let clients = &settings.tracking.server_timing;
+                trace.is_told() || clients.permits(&request.peer.remote_addr)
+            })
+            .cloned(),
     })
 }
 
