@@ -110,6 +110,15 @@ fn module_that_cannot_be_measured_is_refused_in_one_line() {
             "`../x.pm` names no module: expected what follows `use`, such as `POSIX` or `POSIX ()`\n",
         ),
         (
+            &["--perl", "/bin/true", "--imports", "strict"],
+            "/bin/true ends without a figure for `use strict`\n",
+        ),
+        (&["--imports", "No::Such"], "`use No::Such` fails: Can't locate No/Such.pm in @INC\n"),
+        (
+            &["--imports", "POSIX", "../x.pm"],
+            "`../x.pm` names no module: expected what follows `use`, such as `POSIX` or `POSIX ()`\n",
+        ),
+        (
             &["--perl", "/no/perl", "--module", "strict"],
             "/no/perl cannot be run: No such file or directory (os error 2)\n",
         ),
@@ -120,6 +129,85 @@ fn module_that_cannot_be_measured_is_refused_in_one_line() {
         assert_eq!(told, format!("mehari memory: {expected}"));
         assert_eq!(output.status.code(), Some(1), "{told}");
     }
+}
+
+#[test]
+fn import_is_measured_for_each_package_beside_the_empty_list() {
+    let folder = mehari_harness::site::Site::new();
+    let module = "package Wide; use Exporter 'import';\n\
+        our @EXPORT = map { \"name$_\" } 1 .. 200; our @EXPORT_OK = 'one'; our $text = 'x' x 3_000_000;\n\
+        no strict 'refs'; *$_ = sub { 1 } for @EXPORT, 'one';\n1;\n";
+    folder.write("Wide.pm", module);
+    let output = Command::new(binary::mehari())
+        .args(["memory", "--json", "--imports", "Wide", "Wide qw(one)"])
+        .env("PERL5LIB", folder.root())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let row = |module: &str| {
+        let mut rows = report["imports"].as_array().expect("a list").iter();
+        rows.find(|it| it["module"] == module).expect("each use")
+    };
+    let number = |module: &str, name: &str| row(module)[name].as_f64().expect("a number");
+    assert_eq!(
+        report["imports"].as_array().map(Vec::len),
+        Some(3),
+        "{report}"
+    );
+    for (module, names) in [("Wide", 200.0), ("Wide qw(one)", 1.0), ("Wide ()", 0.0)] {
+        assert_eq!(number(module, "names"), names, "{report}");
+    }
+    // A name takes a glob and an entry of the package. The module's own text is not made again.
+    let all = number("Wide", "bytes");
+    assert!((200.0 * 100.0..200.0 * 1000.0).contains(&all), "{report}");
+    assert!(number("Wide qw(one)", "bytes") < all / 10.0, "{report}");
+    let beyond = all - number("Wide ()", "bytes");
+    assert!(
+        (number("Wide", "beyond_none") - beyond).abs() < 1.0,
+        "{report}"
+    );
+    assert!(row("Wide ()")["beyond_none"].is_null(), "{report}");
+}
+
+#[test]
+fn imports_of_compiled_scripts_are_counted() {
+    let one = "use POSIX; use List::Util qw(sum); print floor(1.5);";
+    let server = Server::builder()
+        .file("scripts/one.pl", &plain(&one.replace("; ", ";\n")))
+        .file("scripts/none.pl", &plain("use POSIX ();\nprint 2;"))
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let none = server.control(&["memory", "--imports"]);
+    let told = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert_eq!(
+        told,
+        "mehari memory: the worker has not compiled a script yet\n"
+    );
+    for script in ["one.pl", "none.pl"] {
+        server.get(&Rung::Registry.url(script)).expect(200);
+    }
+    let output = server.control(&["memory", "--imports", "--rounds", "2", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = report["imports"].as_array().expect("a list");
+    let told: Vec<(&str, Option<u64>)> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["module"].as_str().expect("text"),
+                row["scripts"].as_u64(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("List::Util qw(sum)", Some(1)),
+        ("List::Util ()", None),
+        ("POSIX", Some(1)),
+        ("POSIX ()", None),
+    ];
+    assert_eq!(told, expected, "{report}");
 }
 
 /// A module with ten leaks. A mark says what a line makes grow.

@@ -4,7 +4,7 @@
 use mehari_harness::binary::is_open_to_others;
 use mehari_harness::scripts::plain;
 use mehari_harness::{
-    eventually, needs_machine, processes, Builder, Connection, Request, Server, PATIENCE,
+    eventually, needs, needs_machine, processes, Builder, Connection, Request, Server, PATIENCE,
 };
 use rustix::process::Signal;
 use std::fs::{set_permissions, Permissions};
@@ -547,6 +547,25 @@ fn cgroup_hierarchy() -> Option<String> {
         .map(|line| line.split(' ').collect::<Vec<_>>());
     let found = mounts.find(|words| words.get(2) == Some(&"cgroup2"))?;
     Some(found[1].to_owned())
+}
+
+#[test]
+fn exact_profile_of_a_pool_of_another_user_is_refused_and_starts_none_of_its_code() {
+    needs!("libdevel-nytprof-perl");
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    let server = with_users();
+    let url = format!("http://127.0.0.1:{}/shop/who.pl", server.port());
+    let folder = server.site.path("profile");
+    let folder = folder.to_str().expect("text");
+    let output = server.control(&["profile", "--exact", &url, "-o", folder]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("the request is for <PerlPool shop>"),
+        "{told}"
+    );
+    assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1));
+    check_users(&server);
 }
 
 #[test]

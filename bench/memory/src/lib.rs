@@ -27,7 +27,7 @@ mod unsharing;
 pub use error::MemoryError;
 pub use heap::Heap;
 pub use leaks::{leaks, Leak};
-pub use modules::{ModuleLoad, ModuleTrial, TriedModule};
+pub use modules::{FurtherImport, ModuleLoad, ModuleTrial, TriedModule};
 pub use preload::{LatePreload, PreloadAdvice};
 pub use sites::Site;
 pub use unsharing::{parent, Unsharing, UnsharingWatch};

@@ -1,9 +1,10 @@
 # Loads one module in a forked process for each kind of figure, and prints the figures. The program
 # loads no module itself, so that nothing is loaded before it is measured.
 #
-# Arguments: the number of the system call clock_gettime, the module's name, the list of its import
-# (`()`: no import, empty: the module's own list), the files of modules that are there before.
-my ($clock, $module, $list, @given) = @ARGV;
+# Arguments: the number of the system call clock_gettime, the number of further packages that import
+# (0: all other figures), the module's name, the list of its import (`()`: no import, empty: the
+# module's own list), the files of modules that are there before.
+my ($clock, $packages, $module, $list, @given) = @ARGV;
 my $can_import = $list ne '()';
 
 # What the module prints is not a figure.
@@ -95,6 +96,26 @@ sub unshare {
     print $figures "unshared\t", $after - $before, "\n";
 }
 
+# What each further package takes that uses the module. Whatever the module makes at its first
+# import is there already. Many packages share the error of whole pages.
+sub import_again {
+    now();
+    pages();
+    my $empty = names('Mehari::Memory::Empty');
+    load();
+    eval script('Mehari::Memory::First') or tell_failure();
+    my ($before) = pages();
+    my $begun = now();
+    for my $number (1 .. $packages) {
+        eval script("Mehari::Memory::Again$number") or tell_failure();
+    }
+    my $ended = now();
+    my ($after) = pages();
+    my $names = names('Mehari::Memory::Again1') - $empty;
+    $names-- if $names && exists $Mehari::Memory::Again1::{BEGIN};
+    print $figures join("\t", 'again', ($after - $before) / $packages, ($ended - $begun) / $packages, $names), "\n";
+}
+
 # Counts the subs, and the ops of their code, that the module and what it loads have brought.
 sub count {
     load();
@@ -153,5 +174,9 @@ sub ops {
 
 # A module of the server itself cannot be loaded elsewhere.
 eval { require $_ } for @given;
-forked(\&measure);
-forked(\&count);
+if ($packages) {
+    forked(\&import_again);
+} else {
+    forked(\&measure);
+    forked(\&count);
+}

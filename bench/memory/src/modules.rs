@@ -6,7 +6,7 @@
 use crate::error::MemoryError;
 use serde::Serialize;
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -55,6 +55,20 @@ impl TriedModule {
         }
     }
 
+    /// Returns the module without an import. `None`: this is one.
+    pub fn without_import(&self) -> Option<TriedModule> {
+        (self.list != "()").then(|| TriedModule {
+            text: format!("{} ()", self.name),
+            name: self.name.clone(),
+            list: "()".to_owned(),
+        })
+    }
+
+    /// Whether both are the same module with the same list.
+    pub fn is_same_use(&self, other: &TriedModule) -> bool {
+        (&self.name, &self.list) == (&other.name, &other.list)
+    }
+
     /// What follows `use`, as it was written.
     pub fn text(&self) -> &str {
         &self.text
@@ -82,6 +96,16 @@ pub struct ModuleLoad {
     /// The files that the module has loaded, and its own, as %INC names them.
     #[serde(skip)]
     pub brought: Vec<String>,
+}
+
+/// What each further package takes that uses a module, in one trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct FurtherImport {
+    pub bytes: f64,
+    /// The processor time, in microseconds.
+    pub us: f64,
+    /// The names that the import adds to the package.
+    pub names: f64,
 }
 
 /// Loads modules with one perl.
@@ -148,39 +172,76 @@ impl ModuleTrial {
     /// # Errors
     /// The perl cannot be run, or the module cannot be loaded.
     pub fn once(&self, module: &TriedModule) -> Result<ModuleLoad, MemoryError> {
-        let output = self.run(module).map_err(|cause| MemoryError::NoPerl {
-            perl: self.perl.display().to_string(),
-            cause: cause.to_string(),
-        })?;
+        let said = self.figures(module, 0)?;
         let mut load = ModuleLoad::default();
         let mut lines = 0;
-        let said = String::from_utf8_lossy(&output.stdout);
         for line in said.lines() {
-            if let Some(reason) = line.strip_prefix("failure\t") {
-                return Err(MemoryError::NotLoaded {
-                    module: module.text.clone(),
-                    reason: short(reason),
-                });
-            }
             match line.strip_prefix("brought\t") {
                 Some(file) => load.brought.push(file.to_owned()),
                 None => lines += usize::from(load.read(line).is_some()),
             }
         }
         match lines {
-            3 if output.status.success() => Ok(load),
-            _ => Err(MemoryError::NoFigure {
-                perl: self.perl.display().to_string(),
-                module: module.text.clone(),
-            }),
+            3 => Ok(load),
+            _ => Err(self.no_figure(module)),
         }
     }
 
-    fn run(&self, module: &TriedModule) -> std::io::Result<Output> {
+    /// Has so many packages use the module in a forked process, after a first one.
+    ///
+    /// # Errors
+    /// The perl cannot be run, or the module cannot be loaded.
+    pub fn imports(
+        &self,
+        module: &TriedModule,
+        packages: u32,
+    ) -> Result<FurtherImport, MemoryError> {
+        let said = self.figures(module, packages)?;
+        let read = |line: &str| {
+            let words = line.strip_prefix("again\t")?.split('\t');
+            let numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
+            match numbers[..] {
+                [bytes, us, names] => Some(FurtherImport { bytes, us, names }),
+                _ => None,
+            }
+        };
+        let mut lines = said.lines();
+        lines.find_map(read).ok_or_else(|| self.no_figure(module))
+    }
+
+    /// Runs the program; returns its lines.
+    fn figures(&self, module: &TriedModule, packages: u32) -> Result<String, MemoryError> {
+        let output = self
+            .run(module, packages)
+            .map_err(|cause| MemoryError::NoPerl {
+                perl: self.perl.display().to_string(),
+                cause: cause.to_string(),
+            })?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut failures = said.lines().filter_map(|it| it.strip_prefix("failure\t"));
+        match failures.next() {
+            Some(reason) => Err(MemoryError::NotLoaded {
+                module: module.text.clone(),
+                reason: short(reason),
+            }),
+            None if output.status.success() => Ok(said),
+            None => Err(self.no_figure(module)),
+        }
+    }
+
+    fn no_figure(&self, module: &TriedModule) -> MemoryError {
+        MemoryError::NoFigure {
+            perl: self.perl.display().to_string(),
+            module: module.text.clone(),
+        }
+    }
+
+    fn run(&self, module: &TriedModule, packages: u32) -> std::io::Result<Output> {
         let mut child = self
             .perl()
             .arg("-")
             .arg(libc::SYS_clock_gettime.to_string())
+            .arg(packages.to_string())
             .args([&module.name, &module.list])
             .args(&self.given)
             .stdin(Stdio::piped())
@@ -188,7 +249,11 @@ impl ModuleTrial {
             .stderr(Stdio::null())
             .spawn()?;
         if let Some(mut input) = child.stdin.take() {
-            input.write_all(PROGRAM.as_bytes())?;
+            // A program that is no perl may end without reading.
+            match input.write_all(PROGRAM.as_bytes()) {
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error),
+                _ => {}
+            }
         }
         child.wait_with_output()
     }
@@ -296,6 +361,13 @@ mod tests {
             loads.contains("Heavy") && !loads.contains("POSIX"),
             "{loads:?}"
         );
+        let import = |module: &TriedModule| trial.imports(module, 200).expect("figures");
+        let without = heavy.without_import().expect("an import");
+        assert_eq!(without.text(), "Heavy ()");
+        assert_eq!(without.without_import(), None);
+        let (with, without) = (import(&heavy), import(&without));
+        assert_eq!((with.names, without.names), (1.0, 0.0), "{with:?}");
+        assert!(with.bytes < 20e3, "the text is not copied: {with:?}");
         let missing = TriedModule::parse("Heavy::Nowhere").expect("a name");
         let refused = trial.once(&missing).expect_err("there is no such file");
         assert_eq!(

@@ -25,6 +25,8 @@ pub enum ProfileError {
     },
     #[error("process {pid}: where its perl keeps the call stack is not known: {reason}")]
     NoLayout { pid: u32, reason: String },
+    #[error("{file}: {cause}")]
+    NotExact { file: String, cause: String },
     #[error("there is no process to profile")]
     Nothing,
 }

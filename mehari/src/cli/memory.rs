@@ -2,6 +2,7 @@
 //! variables grow, and which variables lose memory that the processes share.
 
 mod growing;
+mod imports;
 mod modules;
 mod preload;
 mod processes;
@@ -19,7 +20,7 @@ use std::time::Duration;
 #[command(
     name = "mehari memory",
     about = "Shows the memory of each Perl process of the running server, what a module costs, or which variables grow or become unshared",
-    after_help = "Examples:\n  mehari memory\n  mehari memory --module CGI POSIX 'POSIX ()'\n  mehari memory --module DBI --rounds 10 --json\n  mehari memory --leaks -d 1m\n  mehari memory --leaks --pid 815\n  mehari memory --who -d 1m\n  mehari memory --preload\n\n\
+    after_help = "Examples:\n  mehari memory\n  mehari memory --module CGI POSIX 'POSIX ()'\n  mehari memory --module DBI --rounds 10 --json\n  mehari memory --imports POSIX 'CGI qw(:standard)'\n  mehari memory --imports\n  mehari memory --leaks -d 1m\n  mehari memory --leaks --pid 815\n  mehari memory --who -d 1m\n  mehari memory --preload\n\n\
                   A module is loaded in forked processes of its own, and the modules take turns. Loading a\n\
                   module runs its code, as `use` does. PERL5LIB is honoured.\n\n\
                   --leaks copies the process's memory twice and compares the variables. The process runs on\n\
@@ -29,18 +30,22 @@ use std::time::Duration;
 )]
 pub struct MemoryOptions {
     /// Measure these modules. Each is the text after `use` in a script, in quotes if it has a list.
-    #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control", group = "measured")]
+    #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control", groups = ["measured", "loaded"])]
     module: Vec<String>,
+    /// Measure what each package takes that imports from these modules, or from those that the
+    /// server's compiled scripts use, beside the same package with the empty list.
+    #[arg(long, value_name = "MODULE", num_args = 0.., conflicts_with = "module", groups = ["measured", "loaded"])]
+    imports: Option<Vec<String>>,
     /// Measure the modules that workers have loaded after the fork, and what loading them before
     /// the fork would save.
-    #[arg(long, conflicts_with_all = ["module", "leaks", "who"], group = "measured")]
+    #[arg(long, conflicts_with_all = ["module", "imports", "leaks", "who"], group = "measured")]
     preload: bool,
     /// The perl that loads the modules: a name on PATH or a file.
     #[arg(
         long,
         value_name = "PROGRAM",
         default_value = "perl",
-        requires = "module"
+        requires = "loaded"
     )]
     perl: PathBuf,
     /// How often each module is loaded.
@@ -48,10 +53,10 @@ pub struct MemoryOptions {
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     rounds: u32,
     /// Name the variables that grow between two looks, and where Perl code changes them.
-    #[arg(long, conflicts_with = "module", group = "watched")]
+    #[arg(long, conflicts_with_all = ["module", "imports"], group = "watched")]
     leaks: bool,
     /// Name the variables whose memory a worker unshares, and the code and the requests that do it.
-    #[arg(long, conflicts_with_all = ["module", "leaks"], group = "watched")]
+    #[arg(long, conflicts_with_all = ["module", "imports", "leaks"], group = "watched")]
     who: bool,
     /// One worker, as `mehari status` numbers it; by default the one that has served most.
     #[arg(long, value_name = "PID", requires = "watched")]
@@ -84,6 +89,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         unsharing::shown(&options)
     } else if options.preload {
         preload::shown(&options)
+    } else if options.imports.is_some() {
+        imports::shown(&options)
     } else if !options.module.is_empty() {
         modules::shown(&options)
     } else {

@@ -1,5 +1,6 @@
 //! `mehari profile`: samples running Perl processes from outside and says where their time goes.
 
+mod exact;
 mod file;
 mod keeping;
 mod moment;
@@ -24,12 +25,33 @@ use std::time::Duration;
 #[command(
     name = "mehari profile",
     about = "Samples the Perl of a running server, or of any process, and says where its time goes",
-    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile --location /shop -o shop.html\n  mehari profile --at 14:05\n  mehari profile --difference before.profile after.profile\n\n\
+    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile --location /shop -o shop.html\n  mehari profile --at 14:05\n  mehari profile --exact http://127.0.0.1:8080/shop -o shop-profile\n  mehari profile --exact --location /shop --one-in 100 -d 30s\n  mehari profile --difference before.profile after.profile\n\n\
                   The processes run on while they are read, and need no module and no restart. Ctrl-C ends the\n\
                   sampling early and prints the report. For a perl without the server's modules, its headers\n\
-                  (perl.h) and a C compiler are needed once."
+                  (perl.h) and a C compiler are needed once.\n\n\
+                  --exact counts every statement of chosen requests with Devel::NYTProf, in a process of its own\n\
+                  that the server starts for it. The requests of others are served as always."
 )]
 pub struct ProfileOptions {
+    /// With --exact: send a request for this address to the running server, and profile it.
+    #[arg(value_name = "URL", requires = "exact", conflicts_with_all = ["location", "duration"])]
+    address: Option<String>,
+    /// Measure every statement and sub of chosen requests with Devel::NYTProf, and write its
+    /// reports to the folder `-o` (`nytprof`).
+    #[arg(long, conflicts_with_all = ["pid", "worker", "url", "rate", "tree", "dprofpp"])]
+    exact: bool,
+    /// With --exact --location: profile one in so many requests.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "exact", conflicts_with = "address",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    one_in: u32,
+    /// With --exact URL: how many requests to send and profile.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "address",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    count: u32,
+    /// With --exact: leave so many first requests out, which load and compile.
+    #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "exact",
+          value_parser = clap::value_parser!(u32).range(..=1000))]
+    warm: u32,
     /// A process that runs perl, in place of the server's processes.
     #[arg(long, value_name = "PID", conflicts_with_all = ["worker", "control"])]
     pid: Option<u32>,
@@ -89,7 +111,9 @@ pub struct ProfileOptions {
 }
 
 /// The options that make no sense for samples that are kept.
-const SAMPLING: [&str; 6] = ["pid", "worker", "location", "url", "duration", "rate"];
+const SAMPLING: [&str; 7] = [
+    "pid", "worker", "location", "url", "duration", "rate", "exact",
+];
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -113,6 +137,12 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn answer(options: &ProfileOptions) -> Result<(), String> {
+    if options.exact {
+        return exact::profile(options);
+    }
+    if let Some(file) = &options.output {
+        file.expect_file()?;
+    }
     if let Some([before, after]) = options.difference.as_deref() {
         let (before, after) = (keeping::read_file(before)?, keeping::read_file(after)?);
         return give_difference(options, &before, &after);
@@ -155,7 +185,7 @@ fn give(options: &ProfileOptions, profile: &Profile) -> Result<(), String> {
         return Ok(());
     };
     let bytes = match file.format {
-        ProfileFormat::Text => Ok(report(options, profile).into_bytes()),
+        ProfileFormat::Text | ProfileFormat::Folder => Ok(report(options, profile).into_bytes()),
         ProfileFormat::Page => Ok(output::html(profile).into_bytes()),
         ProfileFormat::Pprof => output::pprof(profile),
         ProfileFormat::Firefox => output::firefox(profile),

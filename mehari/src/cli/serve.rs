@@ -11,6 +11,7 @@ use std::process::ExitCode;
 mod certificates;
 pub mod checks;
 mod control;
+mod exact;
 pub mod identity;
 pub mod inherited;
 mod journal;

@@ -12,3 +12,4 @@ mod token;
 pub use content::{Content, MediaType};
 pub use hyper::StatusCode;
 pub use service::{Pages, Service};
+pub use token::Token;

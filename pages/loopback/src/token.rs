@@ -1,4 +1,5 @@
-//! The token in the console's address. Without the token the console answers nothing.
+//! A secret that only whoever has started something knows: the token in the console's address, and
+//! the secret of an exact profile.
 
 use subtle::ConstantTimeEq;
 

@@ -19,6 +19,8 @@ sub run {
     %Mehari::Server::fact = %facts;
     { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
+    # Devel::NYTProf has read the variable, and scripts must not see it.
+    delete $ENV{NYTPROF} if defined $facts{exact};
     # `host` is the name of a virtual host with its own Perl.
     $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);

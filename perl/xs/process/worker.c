@@ -12,6 +12,7 @@
 #include "response/response.h"
 #include "script/script.h"
 #include "stdio/standard.h"
+#include "trace/trace.h"
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -201,7 +202,9 @@ static void serve(pTHX)
   }
   mehari_input_begin(aTHX);
   mehari_errors_begin(aTHX);
+  mehari_exact_begin(aTHX);
   bool begun = mehari_now.frame->task == MEHARI_TASK_DEFERRED ? mehari_deferred_serve(aTHX) : mehari_phases_serve(aTHX);
+  mehari_exact_end(aTHX);
   mehari_guard(aTHX_ in_guard_cleanup, NULL, NULL);
   if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS) {
     mehari_stdout_replaced();

@@ -8,6 +8,7 @@
 #include "rewind/rewind.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -222,6 +223,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   mehari_stem_socket = pair[1];
   mehari_message in;
   merge_memory(aTHX);
+  mehari_exact_open(aTHX);
   mehari_pages_align();
   mehari_pictures_open();
   for (;;) {

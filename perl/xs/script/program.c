@@ -50,6 +50,7 @@ void mehari_end_program(pTHX_ void *argument)
   bool due = mehari_may_have_spawned;
   PERL_UNUSED_ARG(argument);
   run_end_blocks(aTHX);
+  mehari_exact_end(aTHX); /* needs the interpreter */
   mehari_stdout_flush(aTHX);
   if (mehari_tap_is_open())
     mehari_output_spill(); /* precedes the last output of processes at open pipes */
@@ -152,6 +153,7 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
 {
   int status = 0;
   begin(aTHX);
+  mehari_exact_begin(aTHX);
   if (!script)
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
   if (mehari_in_child)
@@ -166,6 +168,7 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
     mehari_output_error(status);
   else
     mehari_output_end(aTHX);
+  mehari_exact_end(aTHX);
   mehari_errors_end(aTHX);
   mehari_template_child_leaves(aTHX_ 0);
 }

@@ -28,6 +28,16 @@ static inline void mehari_trace_part(int kind, uint64_t start, const char *what,
     mehari_trace_report(kind, start, what, which);
 }
 
+/* exact.c: whether Devel::NYTProf measures the requests of this process. Only the zygote asks, with
+ * mehari_exact_open, before it loads the site's modules. */
+extern bool mehari_exact;
+void mehari_exact_open(pTHX);
+/* Called around what a request runs. */
+void mehari_exact_begin_request(pTHX);
+void mehari_exact_end_request(pTHX);
+static inline void mehari_exact_begin(pTHX) { if (UNLIKELY(mehari_exact)) mehari_exact_begin_request(aTHX); }
+static inline void mehari_exact_end(pTHX) { if (UNLIKELY(mehari_exact)) mehari_exact_end_request(aTHX); }
+
 /* parts.c, for this folder: the time, and sending a part. */
 uint64_t mehari_trace_time(void);
 void mehari_trace_send(int kind, mehari_part part, const mehari_text *name, int count);

@@ -157,6 +157,7 @@ pub enum Change {
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
     TraceParents(bool),
+    ServerTiming(crate::ServerTiming),
     /// `LuaAttractRawURL` and the like. The scripts replace those of an outer section.
     Lua(crate::LuaHook, crate::LuaScripts),
     LuaInstructions(u64),

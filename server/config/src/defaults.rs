@@ -105,6 +105,7 @@ fn empty() -> Site {
         },
         managed: crate::ManagedCertificates::default(),
         remote_address: None,
+        times_stages: false,
         logs: LogSettings {
             access: Vec::new(),
             error: LogTarget::Stderr,

@@ -60,6 +60,7 @@ mod team;
 mod proxy_tls;
 mod scope;
 mod section;
+mod server_timing;
 mod settings;
 mod site;
 mod spelling;
@@ -122,6 +123,7 @@ pub use rules::{
 };
 pub use scope::{NamedGroups, Scope, Section};
 pub use section::{SectionKind, SECTIONS};
+pub use server_timing::ServerTiming;
 pub use settings::{
     etag_part, option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links,
     LuaSettings, Media, Negotiation, OutputSettings, PerlPart, ProgramSettings, RequestLimits,

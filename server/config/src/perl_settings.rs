@@ -22,6 +22,10 @@ pub struct PerlSettings {
     pub merges_memory: Option<bool>,
     /// Whether a developer watches the application (`--watch`): it gets the development error page.
     pub is_watched: bool,
+    /// The folder for the files of an exact profile (`mehari profile --exact`), with which only the
+    /// zygote of such a profile is started.
+    #[serde(skip)]
+    pub exact_folder: Option<PathBuf>,
 }
 
 impl PerlSettings {

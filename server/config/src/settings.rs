@@ -212,6 +212,8 @@ pub struct Tracking {
     pub uploads: bool,
     /// `CreateTraceParent`: a request without a field traceparent gets this field.
     pub trace_parents: bool,
+    /// `ServerTiming`: the clients that get the times of a request's stages.
+    pub server_timing: crate::ServerTiming,
 }
 
 impl Settings {

@@ -58,6 +58,9 @@ pub struct Site {
     pub limits: ConnectionLimits,
     /// The proxies that are trusted to name their clients.
     pub remote_address: Option<crate::RemoteAddress>,
+    /// Whether a line of `ServerTiming` permits clients. Otherwise no request is timed for it.
+    #[serde(skip)]
+    pub times_stages: bool,
     pub logs: LogSettings,
 }
 

@@ -206,6 +206,7 @@ impl TeamDraft {
             fork_lint: own.fork_lint.or(main.fork_lint),
             merges_memory: own.merges_memory.or(main.merges_memory),
             is_watched: main.is_watched,
+            exact_folder: None,
         }
     }
 }

@@ -49,6 +49,7 @@ pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use routing::{places_of, survey, ServedUrl, Survey, SurveyedPlace};
 pub use server::{probe, warmup_resolver, Front, Handle, Stats, Stop};
+pub use shared::exact::{ExactChoice, ExactCounts, Profiling, FIELD as EXACT_FIELD};
 pub use shared::history::HistoryPoint;
 pub use shared::places::PlaceReport;
 pub use shared::tracer::{TraceFilter, Tracing};

@@ -59,6 +59,8 @@ use crate::content::Answer;
 use crate::handlers::HandlerOutcome;
 use crate::request::Protocol;
 use mehari_net::proxied;
+use mehari_observe::trace::Trace;
+use std::rc::Rc;
 
 /// Begins a request: counts it and finds its host.
 #[inline(always)]
@@ -71,7 +73,11 @@ pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol
         context.trace = shared.tracer.begin(context.id, client.peer(), line);
     }
     context.host = shared.host(client.peer(), client.host());
-    if let Some(rule) = &shared.site().remote_address {
+    let site = shared.site();
+    if site.times_stages && context.trace.is_none() {
+        context.trace = Some(Rc::new(Trace::untold()));
+    }
+    if let Some(rule) = &site.remote_address {
         let fields = client.fields().table();
         let fields = fields.iter().copied();
         context.client = proxied::client(rule, client.peer(), fields).map(Box::new);

@@ -11,6 +11,7 @@ pub use warmup::warmup_resolver;
 use crate::cache::{CacheStats, Purge};
 use crate::handlers::cgi::Cgi;
 use crate::pipeline::subrequest;
+use crate::shared::exact::{ExactChoice, Profiling};
 use crate::shared::history::{self, HistoryPoint};
 use crate::shared::places::PlaceReport;
 use crate::shared::tracer::{TraceFilter, Tracing};
@@ -23,7 +24,7 @@ use mehari_net::readiness::register;
 use mehari_net::socket::{Acceptor, Listener};
 use mehari_net::tls::{Hosts, Trouble};
 use mehari_observe::Journal;
-use mehari_pool::SubrequestResolver;
+use mehari_pool::{Pool, SubrequestResolver};
 use mehari_upstream::GroupStatus;
 use std::collections::HashMap;
 use std::io;
@@ -222,6 +223,17 @@ impl Handle {
     /// Traces the next `count` requests that the filter takes, until the result is dropped.
     pub fn trace(&self, filter: TraceFilter, count: u32) -> Tracing {
         self.0.tracer.arm(filter, count)
+    }
+
+    /// Gives the chosen requests to this pool until the result is dropped. `None`: there is an
+    /// exact profile already.
+    pub fn profile_exactly(&self, pool: Pool, choice: ExactChoice) -> Option<Profiling> {
+        self.0.backends.exact.arm(&self.0.site(), pool, choice)
+    }
+
+    /// Whether there is an exact profile.
+    pub fn is_profiled_exactly(&self) -> bool {
+        self.0.backends.exact.is_armed()
     }
 
     /// Returns what was counted for each place while somebody watched.

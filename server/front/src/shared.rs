@@ -2,6 +2,7 @@
 //! has cells instead of locks.
 
 mod connections;
+pub mod exact;
 pub mod history;
 pub mod managed;
 pub mod meters;
@@ -26,6 +27,7 @@ use crate::content::includes::Pages;
 use crate::content::variants::Variants;
 use crate::content::Files;
 use crate::request::Peer;
+use crate::shared::exact::Exact;
 use crate::shared::managed::Managed;
 use crate::shared::scripts::Lua;
 use crate::shared::tracer::Tracer;
@@ -97,6 +99,8 @@ pub struct ContentStore {
 /// The parts that run programs and ask other servers.
 pub struct Backends {
     pub pool: PerlPool,
+    /// The requests that go to another pool.
+    pub exact: Rc<Exact>,
     pub cgi: Cgi,
     pub upstreams: Upstreams,
 }
@@ -150,6 +154,7 @@ impl Shared {
             content,
             backends: Backends {
                 pool,
+                exact: Rc::default(),
                 cgi,
                 upstreams,
             },

@@ -5,6 +5,8 @@
 //! its cleanup are over, the last holder drops the [`Trace`], and the timeline goes to whoever has
 //! asked for it.
 
+mod server_timing;
+
 use std::cell::RefCell;
 use std::fmt;
 
@@ -65,7 +67,8 @@ type Receiver = Box<dyn Fn(Timeline)>;
 /// The timeline of a request that is under way.
 pub struct Trace {
     timeline: RefCell<Timeline>,
-    give: Receiver,
+    /// `None`: nobody gets the timeline; its stages go to the client (`ServerTiming`).
+    give: Option<Receiver>,
 }
 
 impl fmt::Debug for Trace {
@@ -79,8 +82,30 @@ impl Trace {
     pub fn begin(timeline: Timeline, give: impl Fn(Timeline) + 'static) -> Trace {
         Trace {
             timeline: RefCell::new(timeline),
-            give: Box::new(give),
+            give: Some(Box::new(give)),
         }
+    }
+
+    /// Begins a timeline that nobody gets.
+    pub fn untold() -> Trace {
+        Trace {
+            timeline: RefCell::new(Timeline {
+                began: now(),
+                ..Timeline::default()
+            }),
+            give: None,
+        }
+    }
+
+    /// Whether somebody gets the timeline.
+    pub fn is_told(&self) -> bool {
+        self.give.is_some()
+    }
+
+    /// Returns the stages that have ended, as the value of the field Server-Timing (W3C Server
+    /// Timing): each with the milliseconds of all its parts, then the time since the beginning.
+    pub fn server_timing(&self) -> String {
+        server_timing::value(&self.timeline.borrow(), now())
     }
 
     /// Notes that a part of the front ends now.
@@ -139,7 +164,9 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        (self.give)(self.timeline.take());
+        if let Some(give) = &self.give {
+            give(self.timeline.take());
+        }
     }
 }
 

@@ -4,12 +4,14 @@
 use crate::inner::Pool;
 use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 
 thread_local! {
-    static POOL: RefCell<Option<Pool>> = const { RefCell::new(None) };
+    /// The server's pool, and for a while that of an exact profile.
+    static POOLS: RefCell<Vec<Pool>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns a current-thread runtime that serves this thread's pool before it parks.
+/// Returns a current-thread runtime that serves this thread's pools before it parks.
 ///
 /// # Errors
 ///
@@ -25,12 +27,12 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 impl Pool {
     /// Makes this thread's runtime serve this pool from now on.
     pub fn attach(&self) {
-        POOL.with_borrow_mut(|slot| *slot = Some(self.clone()));
+        POOLS.with_borrow_mut(|pools| pools.push(self.clone()));
     }
 
-    /// Lets the runtime continue without the pool, at the end of the server.
+    /// Lets the runtime continue without the pool, at the end of the pool.
     pub fn detach(&self) {
-        POOL.with_borrow_mut(|slot| *slot = None);
+        POOLS.with_borrow_mut(|pools| pools.retain(|pool| !Rc::ptr_eq(&pool.0, &self.0)));
     }
 }
 
@@ -38,22 +40,23 @@ impl Pool {
 /// sees the declaration. The runtime checks its task queue again before it parks, so tasks woken
 /// here run. If no task is woken, the runtime parks and the declaration stays in force.
 fn before_park() {
-    POOL.with_borrow(|slot| {
-        let Some(pool) = slot else { return };
-        let mut inner = pool.borrow();
-        inner.flush_wakes();
-        inner.declare(true);
-        if inner.scan() {
-            inner.rebalance_if_deep();
+    POOLS.with_borrow(|pools| {
+        for pool in pools {
+            let mut inner = pool.borrow();
             inner.flush_wakes();
+            inner.declare(true);
+            if inner.scan() {
+                inner.rebalance_if_deep();
+                inner.flush_wakes();
+            }
+            inner.end_rest();
         }
-        inner.end_rest();
     });
 }
 
 fn after_unpark() {
-    POOL.with_borrow(|slot| {
-        if let Some(pool) = slot {
+    POOLS.with_borrow(|pools| {
+        for pool in pools {
             pool.borrow().declare(false);
         }
     });

@@ -18,12 +18,14 @@ use mehari_observe::ErrorLog;
 use mehari_wire::Bell;
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Notify;
+use tokio::task::{spawn_local, AbortHandle};
 
 /// The dispatcher of one site. Cheap to clone. Not `Send`, because it belongs to the front's
 /// thread.
@@ -34,6 +36,8 @@ pub(crate) struct Shared {
     inner: RefCell<Inner>,
     /// Notified when workers or generations end. Reloads and stops wait for it.
     pub changed: Notify,
+    /// The tasks that end with the pool.
+    tasks: RefCell<Vec<AbortHandle>>,
 }
 
 pub(crate) struct Inner {
@@ -151,7 +155,19 @@ impl Pool {
         Ok(Pool(Rc::new(Shared {
             inner: RefCell::new(inner),
             changed: Notify::new(),
+            tasks: RefCell::default(),
         })))
+    }
+
+    /// Runs a task of the pool until it ends or the pool does.
+    pub(crate) fn run(&self, task: impl Future<Output = ()> + 'static) {
+        let task = spawn_local(task).abort_handle();
+        self.0.tasks.borrow_mut().push(task);
+    }
+
+    pub(crate) fn end_tasks(&self) {
+        let tasks = self.0.tasks.take();
+        tasks.iter().for_each(AbortHandle::abort);
     }
 
     pub(crate) fn borrow(&self) -> RefMut<'_, Inner> {

@@ -20,6 +20,7 @@ mod deferred;
 mod deliver;
 mod dispatch;
 mod ends;
+mod exact;
 mod exchange;
 mod explain;
 mod explanation;

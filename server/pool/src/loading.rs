@@ -37,6 +37,11 @@ pub enum LoadError {
     Warmup { of: String, reason: String },
     #[error("no worker could be started: {0}")]
     Fork(String),
+    #[error(
+        "{0} has no Devel::NYTProf: install the package libdevel-nytprof-perl (Debian), or \
+         Devel::NYTProf from CPAN"
+    )]
+    NoProfiler(String),
     #[error("a reload is already under way")]
     Busy,
     #[error("there is no <PerlPool {0}>")]

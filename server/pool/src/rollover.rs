@@ -43,18 +43,20 @@ impl Pool {
         launchers: Launchers,
     ) -> Result<Pool, LoadError> {
         let pool = Pool::new(site.clone(), plans.clone(), log, warmup_resolver)?;
+        let mut unfinished = Unfinished(Some(pool.clone()));
         pool.borrow().launchers = launchers;
         let timer = Timer::create()?;
         pool.attach();
         let bell = pool.borrow().bell.clone();
-        spawn_local(watch_bell(bell));
+        pool.run(watch_bell(bell));
         let number = pool.load(site, plans, None).await?;
         pool.take_over(number);
-        spawn_local(pool.clone().watch_depth(timer));
+        pool.run(pool.clone().watch_depth(timer));
         pool.measure().await;
-        spawn_local(pool.clone().enforce_limits());
-        spawn_local(pool.clone().follow_deferred());
-        spawn_local(pool.clone().measure_memory());
+        pool.run(pool.clone().enforce_limits());
+        pool.run(pool.clone().follow_deferred());
+        pool.run(pool.clone().measure_memory());
+        unfinished.0 = None;
         Ok(pool)
     }
 
@@ -286,7 +288,7 @@ impl Pool {
         let bell = Rc::new(Bell::create()?);
         let known = bell.clone();
         self.borrow().pool_bells.insert(name.to_owned(), known);
-        spawn_local(watch_bell(bell.clone()));
+        self.run(watch_bell(bell.clone()));
         Ok(bell)
     }
 
@@ -323,5 +325,14 @@ impl Pool {
         inner
             .generations
             .retain(|generation| generation.number != number);
+    }
+}
+
+/// A pool that has not started. Dropping the value ends what the pool has begun.
+struct Unfinished(Option<Pool>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Pool::end_at_once);
     }
 }

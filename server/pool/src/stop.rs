@@ -60,6 +60,26 @@ impl Pool {
             // The launcher kills the zygotes that have not ended.
             let _ = tokio::time::timeout(PATIENCE * 3, launcher.end()).await;
         }
+        self.end_tasks();
+        self.detach();
+    }
+
+    /// Ends every worker and zygote without a wait.
+    pub fn end_at_once(&self) {
+        let mut inner = self.borrow();
+        inner.stopping = true;
+        inner.drop_deferred();
+        inner.current = 0;
+        inner.teams.iter_mut().for_each(|team| team.generation = 0);
+        for worker in inner.workers.iter_mut().flatten() {
+            worker.state = WorkerState::Retiring;
+            worker.kill();
+        }
+        // A zygote ends when its control socket closes.
+        let generations = std::mem::take(&mut inner.generations);
+        drop(inner);
+        drop(generations);
+        self.end_tasks();
         self.detach();
     }
 }

@@ -234,12 +234,28 @@ fn command(site: &Site, number: usize) -> ZygoteCommand {
     if settings.is_watched {
         say("development", "1");
     }
-    ZygoteCommand {
+    let mut command = ZygoteCommand {
         interpreter: settings.interpreter.clone().into(),
         switches: settings.switches.iter().map(OsString::from).collect(),
         arguments,
         environment: environment(settings),
+    };
+    if let Some(folder) = &settings.exact_folder {
+        load_profiler(&mut command, folder);
     }
+    command
+}
+
+/// Has the zygote of an exact profile load the profiler first. The profiler rests until a request
+/// begins.
+fn load_profiler(command: &mut ZygoteCommand, folder: &Path) {
+    command.switches.insert(0, OsString::from("-d:NYTProf"));
+    command
+        .environment
+        .push(("NYTPROF".into(), "start=no".into()));
+    command
+        .arguments
+        .extend(["exact".into(), OsString::from(folder)]);
 }
 
 /// Returns the arguments about the whole server, as names and values, for Mehari::Server.
@@ -287,4 +303,20 @@ pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
         .filter_map(|name| std::env::var_os(name).map(|value| (name.into(), value)))
         .chain(set.map(|(name, value)| (name.into(), value.into())))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiler_comes_before_the_site_s_own_modules() {
+        let mut command = ZygoteCommand {
+            switches: vec!["-MOwn".into()],
+            ..ZygoteCommand::default()
+        };
+        load_profiler(&mut command, Path::new("/tmp/x"));
+        assert_eq!(command.switches, ["-d:NYTProf", "-MOwn"]);
+        assert_eq!(command.arguments, ["exact", "/tmp/x"]);
+    }
 }

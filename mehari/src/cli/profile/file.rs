@@ -17,6 +17,8 @@ pub enum ProfileFormat {
     Firefox,
     /// All of the profile, for `--read` and `--difference`.
     Kept,
+    /// The name has no known end. Only `--exact` writes a folder.
+    Folder,
 }
 
 const FORMATS: &[(&str, ProfileFormat)] = &[
@@ -29,11 +31,23 @@ const FORMATS: &[(&str, ProfileFormat)] = &[
 
 pub fn profile_file(text: &str) -> Result<ProfileFile, String> {
     let known = FORMATS.iter().find(|(end, _)| text.ends_with(end));
-    let ends: Vec<&str> = FORMATS.iter().map(|(end, _)| *end).collect();
-    let (_, format) =
-        known.ok_or_else(|| format!("expected a name that ends with {}", ends.join(", ")))?;
     Ok(ProfileFile {
         path: text.into(),
-        format: *format,
+        format: known.map_or(ProfileFormat::Folder, |(_, format)| *format),
     })
+}
+
+impl ProfileFile {
+    /// Refuses a name without a known end.
+    pub fn expect_file(&self) -> Result<(), String> {
+        let ends: Vec<&str> = FORMATS.iter().map(|(end, _)| *end).collect();
+        match self.format {
+            ProfileFormat::Folder => Err(format!(
+                "-o {}: expected a name that ends with {}",
+                self.path.display(),
+                ends.join(", ")
+            )),
+            _ => Ok(()),
+        }
+    }
 }

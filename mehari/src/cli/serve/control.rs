@@ -7,7 +7,7 @@
 use super::keeper::Keeper;
 use super::remains::identity_of_file;
 use super::upgrade::Upgrader;
-use super::{tracing, watching};
+use super::{exact, tracing, watching};
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
 use std::ffi::OsString;
@@ -185,6 +185,9 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
     if let Some(order) = line.trim_end().strip_prefix("trace ") {
         return tracing::answer(stream, order, reloader).await;
     }
+    if let Some(order) = line.trim_end().strip_prefix("exact ") {
+        return exact::answer(stream, order, reloader).await;
+    }
     if let Some(seen) = watching::look(line.trim_end(), reloader).await {
         return seen.write_to(stream).await;
     }
@@ -245,7 +248,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             },
             None => Reply::failed(format!(
                 "`{other}` is not a command; expected status, watch, places, errors, history, reload, upgrade, stop, drain, \
-                 resume, explain, inspect, purge, revoke or trace"
+                 resume, explain, inspect, purge, revoke, trace or exact"
             )),
         },
     };

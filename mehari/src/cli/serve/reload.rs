@@ -2,6 +2,7 @@
 //! zygote, then switches. If anything fails to load, reports the failure and keeps the running
 //! generation.
 
+use super::exact::ExactRun;
 use super::identity::Identity;
 use super::journal::Logs;
 use super::launchers::PoolLaunchers;
@@ -14,7 +15,9 @@ use crate::cli::control::Reply;
 use crate::cli::explain::Report;
 use mehari_acme::message::{DomainStatus, Wish};
 use mehari_config::Site;
-use mehari_front::{GroupStatus, Handle, PlaceReport, Stats, TraceFilter, Tracing, WatchReport};
+use mehari_front::{
+    ExactChoice, GroupStatus, Handle, PlaceReport, Stats, TraceFilter, Tracing, WatchReport,
+};
 use mehari_pool::{Inspected, Plan, Pool, PoolStatus};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -349,6 +352,38 @@ impl Reloader {
     /// Traces the next requests that the filter takes.
     pub fn trace(&self, filter: TraceFilter, count: u32) -> Tracing {
         self.front.trace(filter, count)
+    }
+
+    /// Starts a pool with a profiler and gives the chosen requests to it.
+    pub async fn profile_exactly(&self, choice: ExactChoice) -> Result<ExactRun, String> {
+        const BUSY: &str = "there is an exact profile already; wait for its end";
+        if self.front.is_profiled_exactly() {
+            return Err(BUSY.to_owned());
+        }
+        let folder = tempfile::Builder::new().prefix("mehari-exact-").tempdir();
+        let folder = folder.map_err(|error| format!("a folder for the profiles: {error}"))?;
+        let site = self.front.site();
+        let resolver = mehari_front::warmup_resolver(self.logs.error.clone());
+        let log = self.logs.error.clone();
+        let pool = Pool::start_exact(&site, folder.path(), log, resolver).await;
+        let pool = pool.map_err(|error| error.to_string())?;
+        pool.resolve_with(self.front.subrequest_resolver());
+        match self.front.profile_exactly(pool.clone(), choice) {
+            Some(profiling) => Ok(ExactRun {
+                pool,
+                profiling,
+                folder,
+            }),
+            None => {
+                pool.end_at_once();
+                Err(BUSY.to_owned())
+            }
+        }
+    }
+
+    /// Returns the perl of the main server.
+    pub fn interpreter(&self) -> PathBuf {
+        self.front.site().perl().interpreter.clone()
     }
 
     /// Returns what was counted for each place, and the site with their hosts.

@@ -2,7 +2,7 @@
 
 use super::row::*;
 use crate::arguments::duration;
-use crate::{RateRule, RuleNumber, TrafficRule};
+use crate::{Network, RateRule, RuleNumber, ServerTiming, TrafficRule};
 use std::time::Duration;
 
 pub const GROUP: Group = Group {
@@ -34,6 +34,16 @@ pub const GROUP: Group = Group {
             },
         )
         .default("Off"),
+        Directive::everywhere(
+            "ServerTiming",
+            words("Off|On|ADDRESS[/BITS]...", 1, ANY),
+            "The clients whose responses have the field Server-Timing: all clients, or those with \
+             these addresses. The field has the times of the request's stages up to the head of the \
+             response, in milliseconds.",
+            server_timing,
+        )
+        .default("Off")
+        .example("127.0.0.1 10.0.0.0/8", "localhost"),
         Directive::everywhere(
             "TrackUploads",
             Shape::Flag,
@@ -79,6 +89,34 @@ pub const GROUP: Group = Group {
         .unit("bits"),
     ],
 };
+
+fn server_timing(target: &mut Target, arguments: &Arguments) -> Applied {
+    let only = match arguments.words {
+        [word] => word.text.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let clients = match only.as_str() {
+        "off" => ServerTiming::Off,
+        "on" => ServerTiming::On,
+        _ => ServerTiming::For(
+            (0..arguments.words.len())
+                .map(|index| permitted(arguments, index))
+                .collect::<Result<_, _>>()?,
+        ),
+    };
+    target.site.times_stages |= clients != ServerTiming::Off;
+    target.changes.push(Change::ServerTiming(clients));
+    Ok(())
+}
+
+fn permitted(arguments: &Arguments, index: usize) -> Result<Network, Fault> {
+    let text = arguments.filled(index)?;
+    Network::parse(text).ok_or_else(|| {
+        let message =
+            format!("expected Off, On or addresses such as 127.0.0.1 10.0.0.0/8, not `{text}`");
+        arguments.fault(index, message)
+    })
+}
 
 fn concurrent(target: &mut Target, arguments: &Arguments) -> Applied {
     let first = arguments.filled(0)?;

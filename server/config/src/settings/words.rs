@@ -175,6 +175,7 @@ impl Settings {
             Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.tracking.uploads = *on,
             Change::TraceParents(on) => self.tracking.trace_parents = *on,
+            Change::ServerTiming(clients) => self.tracking.server_timing = clients.clone(),
             Change::RequireTls => self.tls.required = true,
             Change::TlsUserName(name) => self.tls.user_name = Some(name.clone()),
             Change::TlsVariables(on) => self.programs.tls_variables = *on,

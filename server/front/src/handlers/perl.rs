@@ -4,7 +4,7 @@ use crate::content::media;
 use crate::request::virtual_root::document_root;
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
 use crate::routing::{Route, RouteOutcome};
-use crate::shared::{PerlExchange, PerlPool};
+use crate::shared::{exact, Backends, PerlExchange};
 use mehari_config::{Handler, Host, Rung, Settings, Site};
 use mehari_http::path::Path;
 use mehari_pool::{
@@ -14,9 +14,9 @@ use mehari_pool::{
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
-/// Gives a complete request to the pool.
+/// Gives a complete request to the pool, or to the pool of an exact profile.
 pub fn submit(
-    pool: &PerlPool,
+    backends: &Backends,
     request: &Request<'_>,
     route: &Route,
     site: &Site,
@@ -35,7 +35,12 @@ pub fn submit(
                 is_plain: false,
             };
         }
-        pool.submit(call)
+        if backends.exact.is_armed() {
+            if let Some(pool) = backends.exact.pool_for(request, &mut call) {
+                return PerlExchange::Workers(pool.submit(call));
+            }
+        }
+        backends.pool.submit(call)
     })
 }
 
@@ -182,7 +187,13 @@ pub fn with_call<T>(
         },
         request_id: request.id,
         body,
-        trace: request.trace.cloned(),
+        trace: request
+            .trace
+            .filter(|trace| {
+                let clients = &settings.tracking.server_timing;
+                trace.is_told() || clients.permits(&request.peer.remote_addr)
+            })
+            .cloned(),
     })
 }
 
@@ -315,10 +326,11 @@ fn task(route: &Route) -> Task<'_> {
 
 /// Returns the fields that a program may see.
 ///
-/// Three kinds of fields are excluded: `Proxy` (it would become HTTP_PROXY, which libraries obey),
-/// names with `_` (`X_Y` would look like `X-Y` in the environment), and fields about this
-/// connection. Fields that `Connection` names are kept. This server is their recipient. If they
-/// were dropped, a client could remove a field that a proxy before this server has added.
+/// Four kinds of fields are excluded: `Proxy` (it would become HTTP_PROXY, which libraries obey),
+/// names with `_` (`X_Y` would look like `X-Y` in the environment), the secret of an exact profile,
+/// and fields about this connection. Fields that `Connection` names are kept. This server is their
+/// recipient. If they were dropped, a client could remove a field that a proxy before this server
+/// has added.
 pub fn visible_fields<'a>(request: &Request<'a>) -> Table<'a> {
     // An internal redirect drops the body, so the fields about the body are dropped too.
     let has_body = request
@@ -341,6 +353,7 @@ fn is_visible(name: &[u8]) -> bool {
         5 => &[b"proxy"],
         7 => &[b"upgrade", b"trailer"],
         10 => &[b"connection", b"keep-alive"],
+        14 if name.eq_ignore_ascii_case(exact::FIELD.as_bytes()) => return false,
         14 => &[b"http2-settings"],
         16 => &[b"proxy-connection"],
         17 => &[b"transfer-encoding"],
@@ -372,6 +385,7 @@ mod tests {
             "Transfer-Encoding",
             "Upgrade",
             "HTTP2-Settings",
+            "Mehari-Profile",
         ] {
             assert!(!is_visible(name.as_bytes()), "{name}");
         }

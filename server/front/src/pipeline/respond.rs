@@ -230,5 +230,27 @@ fn changed_lines<C: ClientStream>(
     unruled: Unruled<'_>,
 ) -> Option<Vec<u8>> {
     let request = || client.request(context);
-    headers::of_response(client.shared(), context, request, unruled)
+    let before = unruled.lines;
+    let changed = headers::of_response(client.shared(), context, request, unruled);
+    match server_timing(client, context) {
+        None => changed,
+        Some(value) => {
+            let mut lines = changed.unwrap_or_else(|| before.concat());
+            lines.extend_from_slice(format!("Server-Timing: {value}\r\n").as_bytes());
+            Some(lines)
+        }
+    }
+}
+
+/// Returns the value of the field Server-Timing, if the client gets the field.
+fn server_timing<C: ClientStream>(client: &C, context: &RequestContext) -> Option<String> {
+    let trace = context.trace.as_ref()?;
+    let site = client.shared().site();
+    let settings = context.settings.as_deref();
+    let settings = settings.unwrap_or(&site.host(context.host).base);
+    let peer = context.client(client.peer());
+    let clients = &settings.tracking.server_timing;
+    clients
+        .permits(&peer.remote_addr)
+        .then(|| trace.server_timing())
 }

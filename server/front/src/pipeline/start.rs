@@ -50,7 +50,7 @@ fn start_unchanged(
     }
     if route.settings.runs_phases() || route.is_filtered() {
         let kept = kept(route, &body);
-        let exchange = perl::submit(&shared.backends.pool, request, route, &shared.site(), body);
+        let exchange = perl::submit(&shared.backends, request, route, &shared.site(), body);
         return HandlerOutcome::Backend(Backend::Perl(exchange, kept));
     }
     start_without_perl(shared, request, route, body)
@@ -258,7 +258,7 @@ fn start(
     body: Body<'_>,
 ) -> Result<Backend, Problem> {
     if route.handler != Handler::Script(Rung::Cgi) {
-        let exchange = perl::submit(&shared.backends.pool, request, route, site, body);
+        let exchange = perl::submit(&shared.backends, request, route, site, body);
         return Ok(Backend::Perl(exchange, None));
     }
     let identity = request.rule_state.map(|state| &state.identity);

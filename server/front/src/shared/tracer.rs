@@ -1,6 +1,7 @@
 //! Chooses the requests to trace. Only the control socket arms the tracer (`mehari trace`), and no
 //! request can. While nobody traces, each request costs one test.
 
+use super::exact::is_below;
 use crate::request::{path_of, Peer};
 use mehari_net::ConnectionTimes;
 use mehari_observe::trace::{now, Timeline, Trace};
@@ -25,12 +26,7 @@ impl TraceFilter {
         match self {
             TraceFilter::Url(asked) if asked.contains('?') => asked.as_bytes() == target,
             TraceFilter::Url(asked) => asked.as_bytes() == path,
-            TraceFilter::Location(asked) => {
-                let rest = path.strip_prefix(asked.as_bytes());
-                rest.is_some_and(|rest| {
-                    asked.ends_with('/') || rest.is_empty() || rest.starts_with(b"/")
-                })
-            }
+            TraceFilter::Location(asked) => is_below(path, asked.as_bytes()),
             TraceFilter::Client(port) => peer.remote_port == *port,
         }
     }
