@@ -1,10 +1,10 @@
 //! Finds the interpreter in a process: the addresses of its variables, and the layout of the perl.
 
 use crate::error::ProfileError;
-use crate::foreign;
 use crate::image::{self, MappedImage, ObjectFile};
 use crate::layout::{self, PerlLayout};
 use crate::memory::{int, word, ProcessMemory};
+use crate::other_perl;
 use std::io;
 use std::sync::Arc;
 
@@ -243,7 +243,7 @@ fn layout_of(pid: u32, images: &PerlImages) -> Result<PerlLayout, ProfileError> 
     });
     let layout = match own {
         Some(layout) => Ok(layout),
-        None => foreign::layout(pid, &images.perl.name),
+        None => other_perl::layout(pid, &images.perl.name),
     };
     let layout = layout.and_then(|layout| same_version(layout, images));
     layout.map_err(|reason| ProfileError::NoLayout { pid, reason })

@@ -160,7 +160,7 @@ unsigned mehari_rewind_reach(void); /* MEHARI_REACH_* */
 uint64_t mehari_rewind_libraries(void); /* how many libraries were ever loaded */
 
 #ifdef pTHX /* in the template */
-void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* proof.c */
+void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* process_number.c */
 #endif
 
 /* memory.c: on the stack aside. */

@@ -11,7 +11,7 @@ typedef struct {
   CV *outer;
   PADOFFSET outer_slot;
 } mehari_rebind;
-/* signals.c: copies of $SIG{__DIE__} and $SIG{__WARN__}. NULL: none. */
+/* die_hooks.c: copies of $SIG{__DIE__} and $SIG{__WARN__}. NULL: none. */
 typedef struct {
   SV *die, *warn;
 } mehari_hooks;

@@ -9,9 +9,9 @@ pub mod claims;
 pub mod coded;
 mod disk;
 pub mod fill_lock;
-mod fills;
 pub mod key;
 mod redis;
+mod voidable_fills;
 
 pub use fill_lock::FillLock;
 pub use key::Purge;
@@ -19,7 +19,6 @@ pub use key::Purge;
 use crate::request::Request;
 use coded::CodedPages;
 use disk::Disk;
-use fills::Fills;
 use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
 use mehari_http::header_block::HeaderBlock;
@@ -33,6 +32,7 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::Duration;
 use tokio::time::Instant;
+use voidable_fills::Fills;
 
 #[derive(Default)]
 pub struct Cache {

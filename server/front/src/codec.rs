@@ -3,6 +3,6 @@
 //!
 //! A codec reads a request and passes it to `pipeline`, which knows no protocol.
 
+mod body_pace;
 pub mod h1;
 pub mod h2;
-mod pace;

@@ -12,12 +12,12 @@ mod filtered;
 pub mod gateway;
 pub mod perl;
 pub mod printed;
+mod protocol_switch;
 pub mod proxy;
 pub mod report;
 pub mod send_file;
 pub mod ssi;
 pub mod through;
-mod upgrade;
 
 pub use answered::Answered;
 pub use captured::Captured;

@@ -20,7 +20,7 @@ pub mod fresh;
 mod head;
 pub mod hosts;
 mod httpd;
-mod judge;
+mod leftovers;
 pub mod log;
 pub mod mask;
 pub mod needs;

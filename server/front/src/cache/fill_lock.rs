@@ -1,6 +1,6 @@
 //! The lock of a request that makes a page. Other requests wait until the lock is dropped.
 
-use super::fills::Fill;
+use super::voidable_fills::Fill;
 use super::{key, Cache};
 use crate::routing::Route;
 use mehari_cache::{field, Arrival, Page};

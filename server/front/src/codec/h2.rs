@@ -6,6 +6,7 @@
 //! same stages as in HTTP/1: see `pipeline`.
 
 mod active_streams;
+mod body_sending;
 mod client;
 mod coalescing_io;
 mod flood_guard;
@@ -13,7 +14,6 @@ mod head;
 mod outgoing;
 mod receive;
 mod send;
-mod sending;
 mod stream;
 
 use crate::codec::h1::{Takeover, LINGER, LINGER_BYTES};

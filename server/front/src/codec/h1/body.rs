@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::receive::Filled;
-use crate::codec::pace::Pace;
+use crate::codec::body_pace::Pace;
 use crate::content::spool::{Spool, Spooled, IN_MEMORY};
 use crate::pipeline::{Gathered, Gone, RequestContext};
 use mehari_http::http1::chunked::Decoder;

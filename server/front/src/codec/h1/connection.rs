@@ -3,7 +3,7 @@
 use super::input::Input;
 use super::output::Output;
 use super::receive::Arrival;
-use crate::codec::pace::Pace;
+use crate::codec::body_pace::Pace;
 use crate::content::page;
 use crate::pipeline::{self, Gone, RequestContext, RequestHead};
 use crate::request::{Peer, Protocol};

@@ -1,6 +1,6 @@
 //! An HTTP/2 stream as a [`ClientStream`]: its request and its response.
 
-use super::sending::Sending;
+use super::body_sending::Sending;
 use super::stream::Stream;
 use crate::content::backlog::{Backlog, WaitingPage};
 use crate::content::Content;

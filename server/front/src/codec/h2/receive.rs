@@ -1,7 +1,7 @@
 //! Reads the body of a stream's request.
 
 use super::stream::Stream;
-use crate::codec::pace::Pace;
+use crate::codec::body_pace::Pace;
 use crate::content::spool::{Spool, Spooled, IN_MEMORY};
 use crate::pipeline::{Gathered, Gone, RequestContext};
 use bytes::Bytes;

@@ -1,8 +1,8 @@
 //! Serves one stream: a request and the response.
 
+use super::body_sending::Sending;
 use super::head::Head;
 use super::outgoing::Outgoing;
-use super::sending::Sending;
 use super::Accepted;
 use crate::content::backlog::WaitingPage;
 use crate::content::{Answer, Content};

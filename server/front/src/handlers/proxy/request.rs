@@ -5,7 +5,7 @@ use super::forwarded;
 use super::opening::{Opening, Parts};
 use super::{via, RequestSummary};
 use crate::handlers::perl::visible_fields;
-use crate::handlers::upgrade;
+use crate::handlers::protocol_switch;
 use crate::request::{Field, Request};
 use crate::routing::Route;
 use mehari_net::buffer_pool::Buffer;
@@ -49,7 +49,7 @@ pub fn head(
     }
     forwarded::push(request, settings, said, &mut lines);
     via::push_request(request, asked.via.as_deref(), &mut lines);
-    if let (true, Some(protocols)) = (upgrades, upgrade::wanted(request)) {
+    if let (true, Some(protocols)) = (upgrades, protocol_switch::wanted(request)) {
         lines.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: ");
         lines.extend_from_slice(protocols);
         lines.extend_from_slice(b"\r\n");

@@ -1,7 +1,7 @@
 //! The properties of a request that an exchange copies, because the exchange outlives the request.
 
 use super::via;
-use crate::handlers::upgrade;
+use crate::handlers::protocol_switch;
 use crate::request::Request;
 use crate::routing::Route;
 use crate::shared::Shared;
@@ -45,7 +45,7 @@ impl RequestSummary {
             target: SmallVec::from_slice(request.path()),
             is_head: request.method == b"HEAD",
             idempotent,
-            upgrade: upgrade::wanted(request).is_some(),
+            upgrade: protocol_switch::wanted(request).is_some(),
             settings,
         }
     }
