@@ -221,7 +221,7 @@ static inline SV **mehari_arguments(pTHX_ SSize_t *count)
 static inline bool mehari_leaves_loaded_file(pTHX) { return CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE; }
 
 /* Returns the number of the last string eval, by which perl names the eval's code: `(eval 12)`.
- * pp_ctl.c (pp_entereval). Read in 5.36.0. */
+ * pp_ctl.c (pp_entereval). To be read in the sources of each perl. */
 static inline U32 mehari_evals(pTHX) { return PL_evalseq; }
 static inline void mehari_set_evals(pTHX_ U32 number) { PL_evalseq = number; }
 
@@ -286,7 +286,7 @@ static inline SV *mehari_signal_handler(pTHX_ int signal) { return PL_psig_ptr ?
 
 /* Gives a signal a name in perl's table, which stays there until an element of %SIG is deleted or
  * `local` restores a missing one. False: perl has no such table, or a name for the signal already.
- * mg.c (magic_setsig). Read in 5.36.0. */
+ * mg.c (magic_setsig). To be read in the sources of each perl. */
 static inline bool mehari_signal_name_once(pTHX_ int signal)
 {
   if (!PL_psig_name || PL_psig_name[signal])
