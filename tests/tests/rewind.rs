@@ -212,6 +212,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ("deletes a handler", "delete $SIG{FPE}; local $SIG{PIPE} = 'IGNORE';"),
     ("ignores a signal", "$SIG{USR2} = 'IGNORE'; $SIG{RTMAX} = 'IGNORE';"),
     ("handles by POSIX", "POSIX::sigaction(POSIX::SIGUSR1(), POSIX::SigAction->new(sub { exit }));"),
+    ("sets handlers for a while", "for my $name (grep !/KILL|STOP|NUM/, keys %SIG) { local $SIG{$name} = sub { } }"),
+    ("deletes all handlers", "delete @SIG{keys %SIG};"),
     ("moves", "mkdir '/tmp/moved'; chdir '/tmp/moved'; umask 077;"),
     ("child without an operator", "my $pid = POSIX::fork(); if (defined $pid && !$pid) { sleep 1; POSIX::_exit(0) }"),
     ("dies in DESTROY at the end", "our $left = bless []; sub DESTROY { die 'at the end' }"),
@@ -224,6 +226,9 @@ const HOSTILE: &[(&str, &str)] = &[
     ("deep pattern", "('ab' x 200_000) =~ /^(?:(a)|b)*$/;"),
     ("rounds up", "require POSIX; POSIX::fesetround(POSIX::FE_UPWARD());"),
     ("changes its user", "$> = 65534 unless $<; $0 = 'somebody else';"),
+    ("changes its user for a while", "{ local $> = 65534 unless $<; local $0 = 'somebody else'; }"),
+    ("changes its user by another variable", "delete @main::{'>', 0}; our $left = \\*{'<'}; ${'>'} = 65534 unless $<; ${'0'} = 'somebody else';"),
+    ("changes its groups", "$) = '0 5 6' unless $<;"),
     ("opens by number", "require Fcntl; open my $f, '<', '/dev/null'; our @left = (fcntl($f, Fcntl::F_DUPFD(), 20), POSIX::open('/dev/null'), POSIX::dup(0), POSIX::pipe());"),
     ("opens the system's databases", "our @left = (getpwent, getgrent); opendir our $left, '/';"),
     ("reads a file of its arguments", "@ARGV = '/etc/passwd'; our $left = <>;"),
@@ -232,7 +237,7 @@ const HOSTILE: &[(&str, &str)] = &[
 ];
 
 const PROBE: &str = "our $n; my @open = map { readlink } glob '/proc/self/fd/*'; open my $f, '<', '/proc/self/status'; my %is = map { /^(\\w+):\\s*(.*)/ } <$f>; \
-    print join '|', ++$n, scalar(@open), readlink('/proc/self/cwd'), 1e300 + 1.1, $0, $> + $<, umask, alarm(0), waitpid(-1, 1), @is{qw(Name Threads SigBlk SigIgn SigCgt)};";
+    print join '|', ++$n, scalar(@open), readlink('/proc/self/cwd'), 1e300 + 1.1, $0, $> + $<, umask, alarm(0), waitpid(-1, 1), @is{qw(Name Threads Uid Gid Groups SigBlk SigIgn SigCgt)};";
 
 #[test]
 fn hostile_script_harms_its_own_request_at_most() {
@@ -254,6 +259,35 @@ fn hostile_script_harms_its_own_request_at_most() {
         }
         all_memory_was_put_back(&server);
     }
+}
+
+/// The sub that HTML::Entities compiles for CGI.pm is in the picture. A script's own string evals
+/// have the same numbers as without it.
+#[test]
+fn escaping_of_cgi_pm_is_compiled_before_the_requests() {
+    mehari_harness::needs!("libcgi-pm-perl", "libhtml-parser-perl");
+    let evals = "sub evals { eval('__FILE__') =~ /(\\d+)/; $1 } my $first = evals();";
+    let escapes = format!("{evals} print CGI::escapeHTML('<'), evals() - $first;");
+    let server = |modules: &str| {
+        Server::builder()
+            .ladder()
+            .conf(&workers(1))
+            .conf(&format!("PerlModule {modules}\n"))
+            .env("MEHARI_REWIND_COMPARE", "1")
+            .file("scripts/escapes.pl", &plain(&escapes))
+            .file(
+                "scripts/first.pl",
+                &plain(&format!("{evals} print $first;")),
+            )
+            .start()
+    };
+    let (with, without) = (server("CGI HTML::Entities"), server("CGI"));
+    for rung in [Rung::Rewind, Rung::Auto, Rung::Fork] {
+        let get = |server: &Server, name: &str| server.get(&rung.url(name)).expect(200);
+        assert_eq!(get(&with, "escapes.pl"), "&lt;1");
+        assert_eq!(get(&with, "first.pl"), get(&without, "first.pl"));
+    }
+    all_memory_was_put_back(&with);
 }
 
 /// Generators of random numbers. A start-up file loads them and draws a number from each, so the

@@ -26,6 +26,7 @@ typedef struct {
 static class *classes;
 static instance *instances;
 static size_t class_count, instance_count;
+static bool are_sorted; /* whether the classes are complete, and sorted by address */
 
 /* Whether a destructor returns at once. perl itself does not call such a destructor. */
 static bool returns_at_once(CV *code)
@@ -100,8 +101,16 @@ static bool look_for_new(pTHX_ SV *object, void *found)
 
 /* ---- classes ---- */
 
+static int by_stash(const void *a, const void *b)
+{
+  const HV *left = ((const class *)a)->stash, *right = ((const class *)b)->stash;
+  return left < right ? -1 : left > right;
+}
+
 static bool is_noted(HV *stash)
 {
+  if (are_sorted)
+    return bsearch(&(class){stash, 0, 0}, classes, class_count, sizeof *classes, by_stash);
   for (size_t i = 0; i < class_count; i++)
     if (classes[i].stash == stash)
       return true;
@@ -138,7 +147,10 @@ static void note_class(pTHX_ HV *stash)
 
 void mehari_destructors_note(pTHX)
 {
+  are_sorted = false;
   note_class(aTHX_ PL_defstash);
+  qsort(classes, class_count, sizeof *classes, by_stash);
+  are_sorted = true;
   each_instance(aTHX_ note_instance, NULL);
   if (instance_count)
     qsort(instances, instance_count, sizeof *instances, by_address);

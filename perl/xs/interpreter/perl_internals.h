@@ -220,6 +220,11 @@ static inline SV **mehari_arguments(pTHX_ SSize_t *count)
  * (CXt_EVAL). READ. */
 static inline bool mehari_leaves_loaded_file(pTHX) { return CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE; }
 
+/* Returns the number of the last string eval, by which perl names the eval's code: `(eval 12)`.
+ * pp_ctl.c (pp_entereval). To be read in the sources of each perl. */
+static inline U32 mehari_evals(pTHX) { return PL_evalseq; }
+static inline void mehari_set_evals(pTHX_ U32 number) { PL_evalseq = number; }
+
 /* Whether the innermost context is a file that is being loaded, and the file's name in %INC. NULL:
  * the context is something else. cop.h (CXt_EVAL, old_namesv). READ. */
 static inline SV *mehari_file_being_loaded(pTHX)
@@ -278,6 +283,19 @@ static inline int mehari_last_pipe(pTHX) { return PL_fdpid ? (int)av_top_index(P
  * (magic_setsig). READ. */
 static inline SV **mehari_signal_handlers(pTHX) { return PL_psig_ptr; }
 static inline SV *mehari_signal_handler(pTHX_ int signal) { return PL_psig_ptr ? PL_psig_ptr[signal] : NULL; }
+
+/* Gives a signal a name in perl's table, which stays there until an element of %SIG is deleted or
+ * `local` restores a missing one. False: perl has no such table, or a name for the signal already.
+ * mg.c (magic_setsig). To be read in the sources of each perl. */
+static inline bool mehari_signal_name_once(pTHX_ int signal)
+{
+  if (!PL_psig_name || PL_psig_name[signal])
+    return false;
+  PL_psig_name[signal] = newSVpv(PL_sig_name[signal], 0);
+  SvREADONLY_on(PL_psig_name[signal]);
+  return true;
+}
+static inline bool mehari_signal_has_name(pTHX_ int signal) { return PL_psig_name && PL_psig_name[signal]; }
 
 static inline void *mehari_moved(const void *old, size_t used, size_t size)
 {

@@ -371,6 +371,7 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
     script = mehari_compilation_open(aTHX_ task, NULL);
   if (manner != MEHARI_TO_SERVE)
     mehari_learning_open(aTHX_ task);
+  mehari_cgi_prepare(aTHX);
   if (manner != MEHARI_TO_FORK) {
     mehari_output_reserve();
     if (manner != MEHARI_TO_SERVE)

@@ -221,7 +221,7 @@ static void repair(mehari_rewind *rewind)
  * only if nothing was mapped, or a mapping was not used and is found later. */
 void mehari_rewind_put_back_mappings(mehari_rewind *rewind, bool looks)
 {
-  uint64_t brk = KERNEL(SYS_brk, 0);
+  uint64_t brk = looks || rewind->has_moved_break ? KERNEL(SYS_brk, 0) : rewind->brk;
   if (brk != rewind->brk && (brk < rewind->brk || (uint64_t)KERNEL(SYS_brk, rewind->brk) != rewind->brk))
     mehari_rewind_refuse(rewind, "it moved the end of the heap where it cannot be moved back from");
   if (looks && !rewind->spoiled[0] && !sizes_are_as_before(rewind))

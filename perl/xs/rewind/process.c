@@ -16,10 +16,18 @@
 
 static uint64_t bit(int signal) { return UINT64_C(1) << (signal - 1); }
 
-static void see_users(uint32_t users[6])
+static void see_users(mehari_users *users)
 {
-  KERNEL(SYS_getresuid, &users[0], &users[1], &users[2]);
-  KERNEL(SYS_getresgid, &users[3], &users[4], &users[5]);
+  uint32_t *ids = users->ids;
+  KERNEL(SYS_getresuid, &ids[0], &ids[1], &ids[2]);
+  KERNEL(SYS_getresgid, &ids[3], &ids[4], &ids[5]);
+  users->group_count = KERNEL(SYS_getgroups, MEHARI_REWIND_GROUPS, users->groups);
+}
+
+static bool are_same_users(const mehari_users *a, const mehari_users *b)
+{
+  bool are_same = a->group_count >= 0 && a->group_count == b->group_count && memcmp(a->ids, b->ids, sizeof a->ids) == 0;
+  return are_same && memcmp(a->groups, b->groups, a->group_count * sizeof *a->groups) == 0;
 }
 
 /* Whether the kernel would let the process become another user. */
@@ -72,8 +80,8 @@ void mehari_rewind_note_process(mehari_rewind *rewind)
   KERNEL(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &rewind->signal_mask, 8);
   rewind->mode_mask = KERNEL(SYS_umask, 022);
   KERNEL(SYS_umask, rewind->mode_mask);
-  see_users(rewind->users);
-  rewind->may_change_user = may_change_user(rewind->users);
+  see_users(&rewind->users);
+  rewind->may_change_user = may_change_user(rewind->users.ids);
   rewind->caught = rewind->ignored = 0;
   for (int signal = 1; signal <= MEHARI_REWIND_SIGNALS; signal++) {
     mehari_disposition *this = &rewind->dispositions[signal - 1];
@@ -154,18 +162,11 @@ static void put_back_standing(mehari_rewind *rewind)
   forget_pending_signals();
 }
 
-/* Puts back what assignments to `$0` and `$<` change. No operator tells of them. */
-static void put_back_name_and_user(mehari_rewind *rewind)
+static void check_user(mehari_rewind *rewind)
 {
-  char name[16] = "";
-  uint32_t users[6];
-  KERNEL(SYS_prctl, PR_GET_NAME, name);
-  if (memcmp(name, rewind->standing.name, sizeof name) != 0)
-    KERNEL(SYS_prctl, PR_SET_NAME, rewind->standing.name);
-  if (!rewind->may_change_user)
-    return;
-  see_users(users);
-  if (memcmp(users, rewind->users, sizeof users) != 0)
+  mehari_users now;
+  see_users(&now);
+  if (!are_same_users(&now, &rewind->users))
     mehari_rewind_refuse(rewind, "it changed its user");
 }
 
@@ -181,8 +182,11 @@ void mehari_rewind_put_back_process(mehari_rewind *rewind)
     put_back_standing(rewind);
   else if (rewind->doubts & MEHARI_REACH_THREADS && count_threads(rewind) != rewind->thread_count)
     mehari_rewind_refuse(rewind, "it left threads");
-  /* A script may have replaced these and removed its handler again, which no variable of perl
-   * shows. */
-  put_back_handlers(rewind, rewind->caught | rewind->ignored);
-  put_back_name_and_user(rewind);
+  /* /proc does not show that one handler has replaced another. */
+  if (rewind->doubts & MEHARI_REACH_SIGNALS)
+    put_back_handlers(rewind, rewind->caught | rewind->ignored);
+  if (rewind->doubts & MEHARI_REACH_NAME)
+    KERNEL(SYS_prctl, PR_SET_NAME, rewind->standing.name);
+  if (rewind->doubts & MEHARI_REACH_USER && rewind->may_change_user)
+    check_user(rewind);
 }

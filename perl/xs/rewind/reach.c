@@ -43,6 +43,21 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"chdir", MEHARI_REACH_FOLDER},
   {"fchdir", MEHARI_REACH_FOLDER},
   {"umask", MEHARI_REACH_FOLDER},
+  {"prctl", MEHARI_REACH_NAME},
+  {"pthread_setname_np", MEHARI_REACH_NAME},
+  {"setuid", MEHARI_REACH_USER},
+  {"seteuid", MEHARI_REACH_USER},
+  {"setreuid", MEHARI_REACH_USER},
+  {"setresuid", MEHARI_REACH_USER},
+  {"setfsuid", MEHARI_REACH_USER},
+  {"setgid", MEHARI_REACH_USER},
+  {"setegid", MEHARI_REACH_USER},
+  {"setregid", MEHARI_REACH_USER},
+  {"setresgid", MEHARI_REACH_USER},
+  {"setfsgid", MEHARI_REACH_USER},
+  {"setgroups", MEHARI_REACH_USER},
+  {"initgroups", MEHARI_REACH_USER},
+  {"capset", MEHARI_REACH_USER},
   {"clone", MEHARI_REACH_ALL},
   {"unshare", MEHARI_REACH_ALL},
   {"syscall", MEHARI_REACH_ALL},
@@ -70,13 +85,17 @@ static const char *const of_files[] = {
 };
 
 /* Parts of the paths of libraries whose changes are seen or undone. libcrypto sets handlers only
- * while it asks for a password, and makes system calls for random numbers. */
+ * while it asks for a password, and makes system calls for random numbers. libsqlite3 and
+ * libxml2 use dlsym only for libraries that they load, and a library that is loaded within a
+ * request is noticed. */
 static const struct { const char *path; unsigned except; } known[] = {
   {"/libc.so.", 0},
   {"/ld-linux", 0},
   {"/libpthread.so.", 0},
   {"/libperl.so", 0},
   {"/libcrypto.so.", MEHARI_REACH_FILES}, /* its BIO functions open files for other libraries */
+  {"/libsqlite3.so.", MEHARI_REACH_FILES | MEHARI_REACH_THREADS},
+  {"/libxml2.so.", MEHARI_REACH_FILES},
   {"/auto/Mehari/Mehari.so", 0},
   {"/auto/POSIX/POSIX.so", 0},
   {"/auto/Time/HiRes/HiRes.so", 0},

@@ -55,6 +55,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   own->most_pages = where_room ? SvUV(fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
+  mehari_rewind_watch_variables(aTHX);
   mehari_watch_loaded(aTHX);
   own->reach = mehari_rewind_reach();
   mehari_rewind_tidy(aTHX);
@@ -185,6 +186,7 @@ void mehari_rewind_begin(pTHX)
     own->reach |= MEHARI_REACH_FILES;
   own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
+  mehari_rewind_watch_handlers(aTHX_ own);
   mehari_rewind_mark(own, mehari_rewind_note_difference);
   if (own->spoiled[0])
     give_up(own->spoiled);
@@ -199,7 +201,7 @@ static void see_handlers(pTHX)
   for (int i = 1; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
     if (unknown ? i > 31 : handlers[i] || mehari_signal_handler(aTHX_ i))
       own->doubtful_signals |= UINT64_C(1) << (i - 1);
-  if (own->doubtful_signals)
+  if (own->doubtful_signals || unknown || mehari_rewind_changed_handlers(aTHX_ own))
     own->doubts |= MEHARI_REACH_SIGNALS;
 }
 
@@ -216,6 +218,8 @@ static void see_doubts(pTHX)
     own->doubts |= MEHARI_REACH_CHILDREN | MEHARI_REACH_SIGNALS;
   if (mehari_directory_changed || mehari_umask_changed)
     own->doubts |= MEHARI_REACH_FOLDER;
+  own->doubts |= mehari_perl_has_ended(aTHX) ? MEHARI_REACH_NAME | MEHARI_REACH_USER : mehari_rewind_changed_variables(aTHX);
+  own->has_moved_break = (uint64_t)(uintptr_t)sbrk(0) != own->brk; /* malloc moves it by sbrk only */
   if (mehari_touched & (MEHARI_TOUCHED_FILES | MEHARI_TOUCHED_DESCRIPTORS) || mehari_may_have_spawned || !mehari_is_program || handles_differ(aTHX))
     own->doubts |= MEHARI_REACH_FILES;
   see_handlers(aTHX);

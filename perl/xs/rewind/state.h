@@ -25,6 +25,7 @@
 #define MEHARI_REWIND_FILES 64
 #define MEHARI_REWIND_SIGNALS 64
 #define MEHARI_REWIND_HELD 1024
+#define MEHARI_REWIND_GROUPS 64
 
 /* Writable private memory of the picture. */
 typedef struct {
@@ -56,7 +57,9 @@ enum {
   MEHARI_REACH_CHILDREN = 16,
   MEHARI_REACH_FOLDER = 32, /* working directory and umask */
   MEHARI_REACH_FILES = 64, /* descriptors */
-  MEHARI_REACH_ALL = 127
+  MEHARI_REACH_NAME = 128, /* the process's name */
+  MEHARI_REACH_USER = 256, /* user and groups */
+  MEHARI_REACH_ALL = 511
 };
 
 typedef struct {
@@ -71,6 +74,13 @@ typedef struct {
 typedef struct {
   uint64_t handler, flags, restorer, mask;
 } mehari_disposition;
+
+/* The users and groups of a process. */
+typedef struct {
+  uint32_t ids[6];
+  int64_t group_count; /* negative: there are more groups than fit */
+  uint32_t groups[MEHARI_REWIND_GROUPS];
+} mehari_users;
 
 /* A process's line of /proc/self/stat. */
 typedef struct {
@@ -105,11 +115,13 @@ typedef struct {
   uint32_t mxcsr;
   uint16_t control_word;
   uint64_t signal_mask, vm_size, vm_data;
-  uint32_t mode_mask, users[6];
+  uint32_t mode_mask;
+  mehari_users users;
   mehari_standing standing;
   mehari_disposition dispositions[MEHARI_REWIND_SIGNALS];
   uint64_t caught; /* all signals with a handler */
   uint64_t ignored;
+  uint64_t watched_signals; /* those of them whose handlers perl cannot change unnoticed */
   uint64_t doubtful_signals; /* the script had its own handlers for these signals */
   mehari_known_file known[MEHARI_REWIND_FILES];
   uint32_t known_count, lowest_free, own_count;
@@ -125,6 +137,7 @@ typedef struct {
   bool is_written; /* whether the last request wrote to other memory than the hot pages */
   bool refused; /* whether the process cannot be rewound now or later */
   bool is_refused_by_kernel; /* whether the reason holds for every script here */
+  bool has_moved_break; /* whether malloc has moved the end of the heap */
   bool doubtful_files; /* whether the script used descriptors by their numbers */
   unsigned doubts; /* MEHARI_REACH_*: what the request may have changed */
   char spoiled[160]; /* why this process ends after its request; empty: it goes on */
@@ -159,8 +172,14 @@ void mehari_rewind_take(mehari_rewind *rewind);
 unsigned mehari_rewind_reach(void); /* MEHARI_REACH_* */
 uint64_t mehari_rewind_libraries(void); /* how many libraries were ever loaded */
 
-#ifdef pTHX /* in the template */
+#ifdef pTHX
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* process_number.c */
+/* variables.c */
+void mehari_rewind_watch_variables(pTHX); /* in the template */
+void mehari_rewind_watch_handlers(pTHX_ mehari_rewind *rewind);
+unsigned mehari_rewind_changed_variables(pTHX); /* MEHARI_REACH_* */
+/* The signals with a handler of the process that the request may have changed, as bits. */
+uint64_t mehari_rewind_changed_handlers(pTHX_ const mehari_rewind *rewind);
 #endif
 
 /* memory.c: on the stack aside. */

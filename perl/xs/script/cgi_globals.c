@@ -2,6 +2,7 @@
  * CGI.pm has a sub for this. The sub costs more than a small page, so it runs only after a request
  * that changed one of the variables. */
 #include "script/script.h"
+#include "interpreter/perl_internals.h"
 
 /* Variables that a request or an import changes. $QUERY_CHARSET is set whenever a request was
  * parsed. */
@@ -83,6 +84,23 @@ void mehari_cgi_outside_mod_perl(pTHX)
   SV *inside = get_sv("CGI::MOD_PERL", 0);
   if (inside && SvTRUE(inside))
     sv_setiv(inside, 0);
+}
+
+/* Lets CGI.pm compile what its requests would compile again in each new process. The numbers of the
+ * string evals, which messages show, stay those of a process without this. */
+void mehari_cgi_prepare(pTHX)
+{
+  U32 evals = mehari_evals(aTHX);
+  if (!get_cvs("Mehari::CGI::prepare", 0))
+    return;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  call_pv("Mehari::CGI::prepare", G_VOID | G_DISCARD | G_EVAL);
+  FREETMPS;
+  LEAVE;
+  mehari_set_evals(aTHX_ evals);
 }
 
 void mehari_forget_cgi(pTHX)

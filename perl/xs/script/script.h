@@ -67,6 +67,7 @@ void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_forget_cgi(pTHX);
 void mehari_cgi_loaded(pTHX); /* checks whether CGI.pm was loaded, or loaded again */
 void mehari_cgi_outside_mod_perl(pTHX);
+void mehari_cgi_prepare(pTHX); /* in a template, after all modules are loaded */
 void mehari_cgi_params_boot(pTHX);
 
 /* filters.c: called after a file was loaded, because it may define a sub that adds filters. */
