@@ -114,6 +114,9 @@ uint32_t mehari_answer_count(void); /* the number of answers that the front has 
 bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome);
 /* Asks the front and waits. NULL: there is no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
+/* Asks the front for rules that read the request after handlers (MEHARI_LEFT_*). NULL: the rules
+ * change nothing. */
+const mehari_request *mehari_ask_rules(uint16_t which, mehari_text changes);
 /* Gives the call of a named sub to the front and waits. False: the front has no room. */
 bool mehari_defer(const mehari_text *parts, int count);
 /* Writes one record, which joins the `parts`. Blocks while the ring is full. */

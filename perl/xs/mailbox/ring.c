@@ -136,14 +136,24 @@ bool mehari_defer(const mehari_text *parts, int count)
   return mehari_receive_outcome(before, &outcome) && outcome.status == 202;
 }
 
-const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
+static const mehari_request *ask(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
 {
   if (!mehari_serving || mehari_in_child)
     return NULL;
   uint32_t before = mehari_answer_count();
   mehari_question_note(mehari_box);
-  mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
+  mehari_ring_put(kind, detail, parts, count);
   wait_for_answer(before);
   const mehari_request *frame = (const mehari_request *)((char *)mehari_box + MEHARI_ANSWER_OFFSET);
   return mehari_frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
+}
+
+const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
+{
+  return ask(MEHARI_RECORD_ASK, server, parts, count);
+}
+
+const mehari_request *mehari_ask_rules(uint16_t which, mehari_text changes)
+{
+  return ask(MEHARI_RECORD_RULES, which, &changes, 1);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 14u
+#define MEHARI_VERSION 15u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -226,7 +226,25 @@ enum {
    * part's name. A part comes after the parts within it. */
   MEHARI_RECORD_PART,
   /* About calls that the request defers. Detail: MEHARI_DEFER_*. */
-  MEHARI_RECORD_DEFER
+  MEHARI_RECORD_DEFER,
+  /* How handlers have changed the request to which Perl responds. Payload: MEHARI_PASS_* parts. */
+  MEHARI_RECORD_CHANGED,
+  /* Asks for rules that read the request after handlers. Detail: MEHARI_LEFT_*. Payload: as
+   * MEHARI_RECORD_CHANGED, with MEHARI_PASS_TARGET and MEHARI_PASS_FILE if a handler has chosen
+   * another path. The answer is a request frame. A frame of length 0: nothing changes. */
+  MEHARI_RECORD_RULES
+};
+enum {
+  MEHARI_LEFT_VARIABLES = 1, /* `SetEnvIf`, after the handlers of the header parser phase */
+  MEHARI_LEFT_ACCESS, /* `Require` and `Allow`, after the handlers of the access phase */
+  MEHARI_LEFT_FIXUPS /* `Redirect`, `RewriteRule`, `RequestHeader`, after those of the fixup phase */
+};
+/* The access status of the answer about MEHARI_LEFT_FIXUPS, if it is not the status that ends the
+ * request. */
+enum {
+  MEHARI_FIXUPS_GO_ON, /* with the frame's fields, variables, query and task */
+  MEHARI_FIXUPS_HAND_BACK, /* the front responds */
+  MEHARI_FIXUPS_ELSEWHERE = 200 /* the frame's target answers: an internal redirect */
 };
 enum {
   /* The call of a named sub. Payload: the name, NUL, the frozen arguments. The front answers with a

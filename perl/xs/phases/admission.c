@@ -156,6 +156,8 @@ static int let_in(pTHX_ mehari_rec *rec)
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
   if (status == DECLINED)
     status = OK;
+  if (status == OK)
+    status = mehari_rec_check_again(aTHX_ rec);
   if (status == OK && is_refused(aTHX_ rec))
     status = 403;
   return (status == OK) == any ? status : hold_requirement(aTHX_ rec);
@@ -186,12 +188,14 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
       return DONE;
     if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
       status = follow_translation(aTHX_ rec, status);
+    if (phase == MEHARI_PHASE_HEADER_PARSER && (status == OK || status == DECLINED))
+      status = mehari_rec_set_variables(aTHX_ rec);
     if (status != OK && status != DECLINED)
       return status;
     rec->is_admitted |= phase == MEHARI_PHASE_ACCESS;
   }
   name_user(aTHX_ rec);
-  return DECLINED;
+  return mehari_rec_fix_up(aTHX_ rec);
 }
 
 /* Checks access for a sub-request, which the front has not checked. */

@@ -87,12 +87,11 @@ static void add_pair(SV *pairs, const mehari_entry *entry)
   sv_catpvn(pairs, entry->value, entry->value_length + 1);
 }
 
-/* Adds the handlers' changes of the request, for the front's program or back end. The user is
- * sent separately. */
+/* Adds the handlers' changes of the request, for the front's program or back end, and for the
+ * front's rules. The user is sent separately. */
 static void add_request(pTHX_ SV *payload, mehari_rec *rec)
 {
-  if (!rec->restated)
-    return;
+  const mehari_job *came = rec->restated ? &rec->came : &rec->job;
   const mehari_table *fields = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   SV *pairs = newSVpvs_flags("", SVs_TEMP);
   for (int i = 0; i < fields->count; i++)
@@ -101,14 +100,15 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   SvCUR_set(pairs, 0);
   for (int i = 0; i < variables->count; i++) {
     const mehari_entry *entry = &variables->entries[i];
-    if (!mehari_rec_had_variable(&rec->came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
+    if (!mehari_rec_had_variable(came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
       add_pair(pairs, entry);
   }
   if (SvCUR(pairs))
     add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
   SvCUR_set(pairs, 0);
-  for (int i = 0; i < rec->came.frame->variable_count; i++) {
-    mehari_text name = mehari_job_text(&rec->came, rec->came.variables[i].name);
+  /* The variables of `SetEnv` are set after the early handlers. */
+  for (int i = rec->is_early ? came->frame->set_env_count : 0; i < came->frame->variable_count; i++) {
+    mehari_text name = mehari_job_text(came, came->variables[i].name);
     if (!mehari_table_find(variables, name)) {
       sv_catpvn(pairs, name.at, name.length);
       sv_catpvn(pairs, "", 1);
@@ -120,6 +120,35 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
     mehari_text query = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_ARGS]);
     add_part(payload, MEHARI_PASS_QUERY, query.at, query.length);
   }
+}
+
+/* Adds the path that a handler of the translation phase has chosen, and its file. */
+static void add_moved(pTHX_ SV *payload, mehari_rec *rec)
+{
+  mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
+  mehari_text file = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME));
+  add_part(payload, MEHARI_PASS_TARGET, target.at, target.length);
+  if (file.length)
+    add_part(payload, MEHARI_PASS_FILE, file.at, file.length);
+}
+
+SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place)
+{
+  SV *payload = newSVpvs_flags("", SVs_TEMP);
+  if (with_place && rec->own_frame)
+    add_moved(aTHX_ payload, rec);
+  if (rec->restated || mehari_rec_is_changed(aTHX_ rec))
+    add_request(aTHX_ payload, rec);
+  return payload;
+}
+
+void mehari_rec_report_changes(pTHX_ mehari_rec *rec)
+{
+  if (rec->main || !rec->restated)
+    return;
+  mehari_text text = mehari_text_of(aTHX_ mehari_rec_changes(aTHX_ rec, false));
+  if (text.length && text.length <= MEHARI_RECORD_LIMIT)
+    mehari_ring_put(MEHARI_RECORD_CHANGED, 0, &text, 1);
 }
 
 #define TEXT_TYPE "text/html; charset=iso-8859-1"
@@ -218,7 +247,8 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     if (text && mehari_is_document_text((mehari_text){text, length}))
       add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
-    add_request(aTHX_ payload, rec);
+    if (rec->restated)
+      add_request(aTHX_ payload, rec);
     add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
   }

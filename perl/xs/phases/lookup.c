@@ -62,7 +62,7 @@ static mehari_text text_of(const mehari_job *client, const mehari_job *path, int
 
 /* Makes a frame from the texts about the client in one frame and the texts about the path in
  * another. */
-static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same, bool has_body)
+mehari_request *mehari_merged(const mehari_job *client, const mehari_job *path, bool is_same, bool has_body)
 {
   uint16_t fields = client->frame->field_count, variables = path->frame->variable_count;
   size_t head = sizeof(mehari_request) + (size_t)(fields + variables) * sizeof(mehari_pair);
@@ -102,5 +102,5 @@ mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
     return NULL;
   mehari_job path = {.frame = answer, .base = (const char *)answer, .fields = (const mehari_pair *)(answer + 1)};
   path.variables = path.fields + answer->field_count;
-  return merged(&like->job, &path, question->is_same, question->is_same || question->has_body);
+  return mehari_merged(&like->job, &path, question->is_same, question->is_same || question->has_body);
 }

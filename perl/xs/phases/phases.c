@@ -223,12 +223,15 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
     mehari_rec_hand_back(aTHX_ rec, 0);
     return true;
   }
-  if (mehari_rec_runs_in_perl(aTHX_ rec, task)) {
+  bool in_perl = mehari_rec_runs_in_perl(aTHX_ rec, task);
+  if (!in_perl && mehari_is_changed(rec, MEHARI_REC_HANDLER) && !is_set_to(aTHX_ rec, "modperl") && !is_set_to(aTHX_ rec, "perl-script"))
+    task = MEHARI_TASK_FRONT;
+  if (rec->restated && (in_perl || task != MEHARI_TASK_FRONT))
+    mehari_rec_report_changes(aTHX_ rec);
+  if (in_perl) {
     run_handlers(aTHX_ rec);
     return true;
   }
-  if (mehari_is_changed(rec, MEHARI_REC_HANDLER) && !is_set_to(aTHX_ rec, "modperl") && !is_set_to(aTHX_ rec, "perl-script"))
-    task = MEHARI_TASK_FRONT;
   switch (task) {
   case MEHARI_TASK_FORK:
   case MEHARI_TASK_REWIND:
@@ -342,8 +345,13 @@ bool mehari_phases_serve(pTHX)
     mehari_rec_open_phases(rec);
     status = mehari_rec_prepare(aTHX_ rec);
     mehari_rec_close_phases(aTHX_ rec);
-    if (!mehari_output_is_complete())
+    if (!mehari_output_is_complete()) {
       mehari_rec_report_user(aTHX_ rec);
+      if (status != DECLINED) {
+        mehari_rec_restate(aTHX_ rec);
+        mehari_rec_report_changes(aTHX_ rec);
+      }
+    }
   }
   if (status == DECLINED)
     begun = mehari_rec_respond(aTHX_ rec);

@@ -101,6 +101,20 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 /* hand_back.c */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
+/* Tells the front the handlers' changes of a request that Perl answers or refuses, for header rules
+ * and logs. */
+void mehari_rec_report_changes(pTHX_ mehari_rec *rec);
+/* Returns the handlers' changes as parts of a MEHARI_RECORD_PASS. The result is mortal and has no
+ * bytes if nothing is changed. `with_place`: a path that a handler has chosen is included. */
+SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place);
+
+/* rules.c. Sets the variables of `SetEnvIf`, and evaluates the access rules, for a request that
+ * handlers have changed. Both return OK or a status. */
+int mehari_rec_set_variables(pTHX_ mehari_rec *rec);
+int mehari_rec_check_again(pTHX_ mehari_rec *rec);
+/* Applies the rules of the fixup phase after its handlers. Returns DECLINED to go on, DONE if the
+ * response is complete, or a status. */
+int mehari_rec_fix_up(pTHX_ mehari_rec *rec);
 /* Sends the request's file through the output filters. False: there are no filters, or the path has
  * no such file. */
 bool mehari_rec_send_file(pTHX_ mehari_rec *rec);

@@ -90,11 +90,16 @@ typedef struct {
 /* Returns the frame of a request that differs from this request only in its path. NULL: the front
  * gave no frame. The caller frees the frame or gives it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
+/* Makes a frame from the texts about the client in one frame and the texts about the path in
+ * another. `is_same`: both are about one request. */
+mehari_request *mehari_merged(const mehari_job *client, const mehari_job *path, bool is_same, bool has_body);
 void mehari_rec_open_phases(mehari_rec *rec);
 /* Called when the variables of `SetEnv` are set. */
 void mehari_rec_close_phases(pTHX_ mehari_rec *rec);
 /* Writes the handlers' changes of fields, variables, method and query into a new frame. */
 void mehari_rec_restate(pTHX_ mehari_rec *rec);
+/* Whether handlers have changed fields, variables, method or query. */
+bool mehari_rec_is_changed(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);
 /* Whether a variable of `subprocess_env` came with the request unchanged. */
 bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_text value);

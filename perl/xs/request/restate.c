@@ -101,7 +101,7 @@ static const mehari_table *further_variables(pTHX_ mehari_rec *rec)
   return further;
 }
 
-static bool is_changed(pTHX_ mehari_rec *rec)
+bool mehari_rec_is_changed(pTHX_ mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
   return further_variables(aTHX_ rec)->count || mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) ||
@@ -160,7 +160,7 @@ void mehari_rec_restate(pTHX_ mehari_rec *rec)
   if (rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled &&
       !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], &rec->job, rec->job.fields, rec->job.frame->field_count))
     forget_echoes(rec);
-  mehari_request *frame = is_changed(aTHX_ rec) ? restated(aTHX_ rec) : NULL;
+  mehari_request *frame = mehari_rec_is_changed(aTHX_ rec) ? restated(aTHX_ rec) : NULL;
   if (!frame)
     return;
   if (!rec->restated)

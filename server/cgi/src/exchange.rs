@@ -196,7 +196,9 @@ impl CgiExchange {
         bytes.drain(..end);
         let left = match &head {
             ScriptHead::Response(Head { content_length, .. }) => *content_length,
-            ScriptHead::LocalRedirect { .. } | ScriptHead::Declined(_) => None,
+            ScriptHead::LocalRedirect { .. } | ScriptHead::Declined(_) | ScriptHead::Rules(_) => {
+                None
+            }
         };
         self.state = ExchangeState::Body(Body {
             reader,

@@ -214,6 +214,21 @@ impl Requirement {
             _ => false,
         }
     }
+
+    /// Tells whether the result depends on fields, variables or the method of the request.
+    pub fn reads_request(&self) -> bool {
+        match self {
+            Requirement::Environment(_)
+            | Requirement::Expression(_)
+            | Requirement::Method(_)
+            | Requirement::Limited(..) => true,
+            Requirement::Not(inner) => inner.reads_request(),
+            Requirement::Any(inner) | Requirement::Every(inner) | Requirement::None(inner) => {
+                inner.iter().any(Requirement::reads_request)
+            }
+            _ => false,
+        }
+    }
 }
 
 fn any<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>) -> Verdict {

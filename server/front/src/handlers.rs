@@ -28,7 +28,7 @@ use crate::content::spool::Spooled;
 use crate::content::Answer;
 use crate::shared::PerlExchange;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Declined, Head, Named};
+use mehari_pool::{Call, Declined, Head, RequestNews};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -50,6 +50,8 @@ pub enum BackendHead {
     Elsewhere(Vec<u8>, Vec<u8>),
     /// Perl leaves the response to the front. The second field is the request's body, if any.
     Declined(Box<Declined>, Option<Box<Spooled>>),
+    /// Perl waits for rules (a constant of `mehari_pool::left`): [`Backend::answer_rules`].
+    Rules(u16),
     /// The server's own page for this status must be sent.
     Page(u16),
     /// An answer of the front itself that was not ready at once.
@@ -64,6 +66,7 @@ impl From<ScriptHead> for BackendHead {
             ScriptHead::Response(head) => BackendHead::Response(head),
             ScriptHead::LocalRedirect { target, lines } => BackendHead::Elsewhere(target, lines),
             ScriptHead::Declined(declined) => BackendHead::Declined(declined, None),
+            ScriptHead::Rules(left) => BackendHead::Rules(left),
         }
     }
 }
@@ -226,18 +229,34 @@ impl Backend {
         }
     }
 
-    /// Returns the user that Perl's handlers have set, but only once.
-    pub fn take_user(&mut self) -> Option<Box<Named>> {
+    /// Returns what a worker has told about the request, but only once.
+    pub fn take_told(&mut self) -> Option<Box<RequestNews>> {
         match self {
-            Backend::Perl(exchange, _) => exchange.take_user(),
-            Backend::Filtered(filtered) => filtered.inner_mut().take_user(),
-            Backend::Captured(captured) => captured.inner_mut().take_user(),
-            Backend::Through(through) => through.exchange.take_user(),
+            Backend::Perl(exchange, _) => exchange.take_told(),
+            Backend::Filtered(filtered) => filtered.inner_mut().take_told(),
+            Backend::Captured(captured) => captured.inner_mut().take_told(),
+            Backend::Through(through) => through.exchange.take_told(),
             Backend::Cgi(_)
             | Backend::Proxy(_)
             | Backend::Deferred(_)
             | Backend::Answered(_)
             | Backend::Gone => None,
+        }
+    }
+
+    /// Answers a worker that waits for rules. `None`: the rules change
+    /// nothing.
+    pub fn answer_rules(&self, call: Option<Call<'_>>) {
+        match self {
+            Backend::Perl(exchange, _) => exchange.answer_rules(call),
+            Backend::Filtered(filtered) => filtered.inner().answer_rules(call),
+            Backend::Captured(captured) => captured.inner().answer_rules(call),
+            Backend::Through(through) => through.exchange.answer_rules(call),
+            Backend::Cgi(_)
+            | Backend::Proxy(_)
+            | Backend::Deferred(_)
+            | Backend::Answered(_)
+            | Backend::Gone => {}
         }
     }
 

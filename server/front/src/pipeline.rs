@@ -119,11 +119,13 @@ pub async fn finish<C: ClientStream>(
                 handle::redirect_internally(client, context, target, status).await
             }
             HandlerOutcome::Backend(mut backend) => {
-                let sent = program::answer(client, context, &mut backend).await;
-                context.note_backend(&mut backend);
-                match sent? {
-                    None => return Ok(()),
-                    Some(work) => context.report_to_worker(backend, work),
+                match program::answer(client, context, &mut backend).await {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(work)) => context.report_to_worker(backend, work),
+                    Err(gone) => {
+                        context.note_backend(&mut backend);
+                        return Err(gone);
+                    }
                 }
             }
         }

@@ -63,6 +63,15 @@ pub struct ActedFor {
 }
 
 impl Route {
+    /// Whether Perl responds.
+    pub fn is_perls(&self) -> bool {
+        let by_the_front = matches!(
+            self.handler,
+            Handler::File | Handler::Script(Rung::Cgi) | Handler::Proxy(_)
+        );
+        matches!(self.outcome, RouteOutcome::Program) && !by_the_front
+    }
+
     /// Whether the response is a file's unchanged bytes: no includes, and no coding that a reader
     /// must undo.
     pub fn is_plain_file(&self) -> bool {

@@ -88,6 +88,8 @@ pub struct More<'a> {
     pub first_status: u16,
     /// The target that answered, if this target differs from the requested target.
     pub resource: &'a [u8],
+    /// The query that Perl's handlers have set, without its `?`. `None`: unchanged.
+    pub query: Option<&'a [u8]>,
     /// The number of requests that this connection served before.
     pub kept: u64,
     pub ends: Ending,

@@ -1,6 +1,6 @@
 //! The parts of a response that have arrived, and the duty to answer a request.
 
-use crate::call::{Fault, Fetch, Head, Named};
+use crate::call::{Fault, Fetch, Head, RequestNews};
 use crate::script_head::ScriptHead;
 use crate::tap::{Unread, WorkerProgress};
 use mehari_observe::trace::Trace;
@@ -29,7 +29,9 @@ pub struct Arrived {
     pub listens: bool,
     /// The worker's request to filter the front's response.
     pub fetch: Option<Box<Fetch>>,
-    pub user: Option<Box<Named>>,
+    pub told: Option<Box<RequestNews>>,
+    /// Whether the worker waits for rules.
+    pub asks: bool,
     /// What the worker last reported about a tapped response.
     pub said: WorkerProgress,
     /// The time at which the front last read the tap, or stopped reading because the client is
@@ -58,7 +60,8 @@ impl Arrived {
             tapped: false,
             listens: false,
             fetch: None,
-            user: None,
+            told: None,
+            asks: false,
             said: WorkerProgress::Nothing,
             tap_left: None,
             worker: None,
@@ -66,6 +69,11 @@ impl Arrived {
             queued: Duration::ZERO,
             trace: None,
         }
+    }
+
+    /// Returns what the worker tells about the request, for an addition.
+    pub fn told(&mut self) -> &mut RequestNews {
+        self.told.get_or_insert_default()
     }
 
     pub fn wake(&mut self) {

@@ -314,6 +314,15 @@ pub struct Declined {
     pub document: Option<Vec<u8>>,
     /// Path and query of an internal redirect.
     pub target: Option<Vec<u8>>,
+    pub changes: RequestChanges,
+    /// Whether the worker waits for the outcome: [`crate::WorkerExchange::tell`].
+    pub listens: bool,
+    pub told: Option<Box<RequestNews>>,
+}
+
+/// What Perl's handlers have changed in a request before its response.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct RequestChanges {
     /// The request's fields after the handlers. `None`: unchanged.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// Variables that handlers have set (`subprocess_env`).
@@ -322,17 +331,23 @@ pub struct Declined {
     pub removed: Vec<Vec<u8>>,
     /// The query that handlers have set. `None`: the query is unchanged.
     pub query: Option<Vec<u8>>,
-    /// Whether the worker waits for the outcome: [`crate::WorkerExchange::tell`].
-    pub listens: bool,
-    pub user: Option<Box<Named>>,
 }
 
-impl Declined {
-    /// Whether handlers have changed the request.
-    pub fn has_changes(&self) -> bool {
+impl RequestChanges {
+    pub fn is_empty(&self) -> bool {
         let says_variables = !self.variables.is_empty() || !self.removed.is_empty();
-        self.fields.is_some() || self.query.is_some() || says_variables
+        self.fields.is_none() && self.query.is_none() && !says_variables
     }
+}
+
+/// What a worker tells about a request before its response.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct RequestNews {
+    /// The user that handlers have set.
+    pub user: Option<Named>,
+    /// Path and query that a handler of the translation phase has chosen, and their file.
+    pub moved: Option<(Vec<u8>, Option<Vec<u8>>)>,
+    pub changes: RequestChanges,
 }
 
 /// What belongs to a declined request if the worker's filters process the front's response.

@@ -141,7 +141,14 @@ impl Inner {
         match taken {
             Ok(()) => {}
             Err(RecordRefusal::Record(broken)) => return Err(broken),
-            Err(RecordRefusal::Head(why)) => self.refuse_head(index, &why),
+            Err(RecordRefusal::Head(why)) => {
+                self.refuse_head(index, &why);
+                let worker = self.worker(index);
+                let held = worker.and_then(|worker| worker.held.front());
+                if let Some(exchange) = held.map(|held| held.owed.exchange()) {
+                    self.answer_rules(&exchange, None);
+                }
+            }
         }
         let worker = self.worker(index);
         let Some(held) = worker.and_then(|worker| worker.held.front_mut()) else {
@@ -151,6 +158,7 @@ impl Inner {
         if held.owed.arrived().gone {
             let exchange = held.owed.exchange();
             self.report_outcome(&exchange, ResponseOutcome::default());
+            self.answer_rules(&exchange, None);
         }
         Ok(())
     }

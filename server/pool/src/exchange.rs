@@ -1,7 +1,7 @@
 //! The front's handle on a request under way.
 
 use crate::arrived::{take_body, wait, Arrived, Owed, Shared};
-use crate::call::{Call, Fault, Fetch, Head, Named, ResponseOutcome};
+use crate::call::{Call, Fault, Fetch, Head, RequestNews, ResponseOutcome};
 use crate::inner::Pool;
 use crate::script_head::ScriptHead;
 use crate::tap::{Tap, WorkerProgress};
@@ -167,6 +167,12 @@ impl WorkerExchange {
         self.pool.borrow().report_outcome(&self.shared, outcome);
     }
 
+    /// Answers a worker that waits for rules. `None`: the rules change
+    /// nothing.
+    pub fn answer_rules(&self, call: Option<Call<'_>>) {
+        self.pool.borrow().answer_rules(&self.shared, call);
+    }
+
     /// Returns the worker's request to filter the front's response, only once.
     pub fn take_fetch(&self) -> Option<Box<Fetch>> {
         self.arrived(|arrived| arrived.fetch.take())
@@ -193,9 +199,9 @@ impl WorkerExchange {
         self.arrived(|arrived| arrived.worker.map(|(_, pid)| pid))
     }
 
-    /// Returns the user that Perl's handlers have set, only once.
-    pub fn take_user(&mut self) -> Option<Box<Named>> {
-        self.arrived(|arrived| arrived.user.take())
+    /// Returns what the worker has told about the request, only once.
+    pub fn take_told(&mut self) -> Option<Box<RequestNews>> {
+        self.arrived(|arrived| arrived.told.take())
     }
 
     /// Returns how long the request waited for a worker.

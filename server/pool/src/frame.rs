@@ -150,6 +150,19 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     Ok(length)
 }
 
+/// Writes the frame to the start of `room`. A frame that is too large is replaced by one with
+/// nothing but the access status 500.
+pub fn encode_or_refuse(call: Call<'_>, room: &mut [u8]) {
+    if encode(&call, room).is_err() {
+        let refused = Request {
+            length: REQUEST as u32,
+            access_status: 500,
+            ..Request::default()
+        };
+        write_request(room, &refused);
+    }
+}
+
 /// Reads the client of a request from a frame that a worker may have overwritten. `None`: the frame
 /// is invalid.
 pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {

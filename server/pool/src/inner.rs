@@ -6,7 +6,7 @@ mod report_false_starts;
 mod teams;
 
 use crate::arrived;
-use crate::call::{ResponseOutcome, SubrequestResolver, WarmupResolver};
+use crate::call::{Call, ResponseOutcome, SubrequestResolver, WarmupResolver};
 use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
 use crate::launcher::Launchers;
@@ -190,6 +190,7 @@ impl Pool {
         let mut inner = self.borrow();
         inner.active_requests -= 1;
         inner.report_outcome(exchange, ResponseOutcome::default());
+        inner.answer_rules(exchange, None);
         let (is_complete, worker) = {
             let mut arrived = exchange.borrow_mut();
             let is_complete = arrived.complete;
@@ -267,6 +268,27 @@ impl Inner {
         };
         if let Some(worker) = worker.filter(is_its) {
             crate::frame::put_outcome(outcome, worker.mailbox.answer_room());
+            worker.mailbox.answer();
+        }
+    }
+
+    /// Answers a worker that waits for rules, once.
+    pub fn answer_rules(&mut self, exchange: &arrived::Shared, call: Option<Call<'_>>) {
+        let mut arrived = exchange.borrow_mut();
+        if !std::mem::take(&mut arrived.asks) {
+            return;
+        }
+        let worker = arrived.worker.and_then(|(index, _)| self.worker(index));
+        let is_its = |worker: &&mut Worker| {
+            let first = worker.held.front();
+            first.is_some_and(|held| held.owed.is_to(exchange))
+        };
+        if let Some(worker) = worker.filter(is_its) {
+            let room = worker.mailbox.answer_room();
+            room[..4].fill(0);
+            if let Some(call) = call {
+                crate::frame::encode_or_refuse(call, room);
+            }
             worker.mailbox.answer();
         }
     }

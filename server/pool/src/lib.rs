@@ -76,9 +76,9 @@ mod zygote;
 
 pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
-    InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestLine, ResponseOutcome,
-    RunningRequest, ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task, TimeLimits,
-    WarmupResolver,
+    InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestChanges, RequestLine,
+    RequestNews, ResponseOutcome, RunningRequest, ScriptEnvironment, SubrequestQuestion,
+    SubrequestResolver, Task, TimeLimits, WarmupResolver,
 };
 pub use configurator::Configurator;
 pub use crash_loop::CrashLoop;
@@ -91,7 +91,7 @@ pub use inner::Pool;
 pub use inspect::{InspectError, Inspected};
 pub use learned::LearnedModule;
 pub use loading::{try_loading, LoadError};
-pub use mehari_wire::layout::{file_mark, record::FETCH_FOLLOWS};
+pub use mehari_wire::layout::{file_mark, fixups, left, record::FETCH_FOLLOWS};
 pub use memory::{PoolMemory, ProcessMemory, WorkerMemory};
 pub use perl_side::PerlSide;
 pub use plan::Plan;

@@ -104,17 +104,17 @@ pub fn declined(
                 }
             }
             record::PASS_FIELDS => match fields(part)? {
-                Ok(fields) => declined.fields = Some(fields),
+                Ok(fields) => declined.changes.fields = Some(fields),
                 Err(why) => refused = refused.or(Some(why)),
             },
-            record::PASS_VARIABLES => declined.variables = pairs(part)?,
+            record::PASS_VARIABLES => declined.changes.variables = pairs(part)?,
             record::PASS_REMOVED => {
                 let names = part
                     .split(|byte| *byte == 0)
                     .filter(|name| !name.is_empty());
-                declined.removed = names.map(<[u8]>::to_vec).collect();
+                declined.changes.removed = names.map(<[u8]>::to_vec).collect();
             }
-            record::PASS_QUERY => declined.query = Some(part.to_vec()),
+            record::PASS_QUERY => declined.changes.query = Some(part.to_vec()),
             record::PASS_FILE => declined.file = Some(part.to_vec()),
             record::PASS_TYPE => declined.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => declined.document = Some(part.to_vec()),

@@ -22,7 +22,7 @@ impl HeldRequest {
         let is_next = match kind {
             record::RESPONSE | record::HEAD => !self.head_seen,
             record::PASS => !self.head_seen && !self.fetched,
-            record::FETCH => !self.head_seen && !self.tapped && !self.fetched,
+            record::FETCH | record::RULES => !self.head_seen && !self.tapped && !self.fetched,
             record::BODY => self.head_seen && !self.tapped,
             record::END => self.head_seen || self.tapped,
             record::TAP => !self.tapped,
@@ -43,6 +43,10 @@ impl HeldRequest {
             // The worker may wait for the outcome of the response.
             (true, record::PASS | record::FETCH) => {
                 declined(record.detail, payload, &mut arrived.listens).map(drop)
+            }
+            (true, record::RULES) => {
+                arrived.asks = true;
+                Ok(())
             }
             (true, _) => Ok(()),
         }
@@ -76,7 +80,7 @@ impl Arrived {
             }
             record::PASS => {
                 let mut declined = declined(record.detail, payload, &mut self.listens)?;
-                declined.user = self.user.take();
+                declined.told = self.told.take();
                 self.head = Some(ScriptHead::Declined(Box::new(declined)));
                 self.complete = !self.tapped;
                 // The head from the pipe may already have been sent. In this case the bytes that
@@ -85,10 +89,24 @@ impl Arrived {
             }
             record::FETCH => {
                 let mut declined = declined(0, payload, &mut self.listens)?;
-                declined.user = self.user.take();
+                declined.told = self.told.take();
                 self.head = Some(ScriptHead::Declined(Box::new(declined)));
             }
-            record::USER => self.user = Some(Box::new(named(record.detail, payload)?)),
+            record::USER => self.told().user = Some(named(record.detail, payload)?),
+            // Changes that could not be sent to a back end concern nobody, because Perl responds.
+            record::CHANGED => match declined(0, payload, &mut self.listens) {
+                Ok(declined) => self.told().changes = declined.changes,
+                Err(RecordRefusal::Head(_)) => {}
+                Err(broken) => return Err(broken),
+            },
+            record::RULES => {
+                self.asks = true;
+                let declined = declined(0, payload, &mut self.listens)?;
+                let told = self.told();
+                told.changes = declined.changes;
+                told.moved = declined.target.map(|target| (target, declined.file));
+                self.head = Some(ScriptHead::Rules(record.detail));
+            }
             record::BODY => self.body.extend_from_slice(payload),
             record::END if record.detail & record::END_BROKEN != 0 => self.fail(Fault::CutOff),
             record::END if self.tapped => {

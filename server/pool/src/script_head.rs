@@ -24,6 +24,9 @@ pub enum ScriptHead {
     LocalRedirect { target: Vec<u8>, lines: Vec<u8> },
     /// Perl's handlers have run, and the front responds.
     Declined(Box<Declined>),
+    /// The worker waits for rules that read the request after Perl's handlers (a constant of
+    /// [`crate::left`]): [`crate::WorkerExchange::answer_rules`]. The head follows.
+    Rules(u16),
 }
 
 impl ScriptHead {
@@ -65,6 +68,7 @@ impl ScriptHead {
                 lines: declined.lines,
                 ..Head::default()
             },
+            ScriptHead::Rules(_) => Head::default(),
         }
     }
 }

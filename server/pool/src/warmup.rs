@@ -213,14 +213,18 @@ fn fits(task: &Task<'_>) -> Result<(), &'static str> {
 
 /// Reads the response to its end and drops it.
 async fn answer(mut exchange: WorkerExchange) -> Outcome {
-    let head = match poll_fn(|cx| exchange.poll_head(cx)).await {
-        Ok(head) => head,
-        Err(fault) => return Outcome::Failed(fault),
+    let head = loop {
+        match poll_fn(|cx| exchange.poll_head(cx)).await {
+            Ok(ScriptHead::Rules(_)) => exchange.answer_rules(None),
+            Ok(head) => break head,
+            Err(fault) => return Outcome::Failed(fault),
+        }
     };
     let status = match &head {
         ScriptHead::Response(head) => head.status,
         ScriptHead::LocalRedirect { .. } => 302,
         ScriptHead::Declined(declined) => declined.status,
+        ScriptHead::Rules(_) => 0,
     };
     let status = if status == 0 { 200 } else { status };
     exchange.report_outcome(ResponseOutcome {

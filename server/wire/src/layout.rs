@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -313,6 +313,14 @@ pub mod record {
     pub const DEFER_FAILED: u16 = 4;
     /// The worker keeps no more code for this request.
     pub const DEFER_REFUSED: u16 = 5;
+    /// How handlers have changed the request to which Perl responds. The payload holds parts of
+    /// `PASS`: [`PASS_FIELDS`], [`PASS_VARIABLES`], [`PASS_REMOVED`] and [`PASS_QUERY`].
+    pub const CHANGED: u16 = 17;
+    /// Asks for rules that read the request after handlers. The detail is a constant of
+    /// [`left`](super::left). The payload holds the parts of [`CHANGED`], and [`PASS_TARGET`] and
+    /// [`PASS_FILE`] if a handler of the translation phase has chosen another path. The answer is a
+    /// request frame. A frame of length 0 says that the rules change nothing.
+    pub const RULES: u16 = 18;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;
@@ -350,6 +358,27 @@ pub mod record {
     pub const DONE_AGAIN: u16 = 2;
     /// A detail of `DONE`: the worker asks to be replaced, and serves until then.
     pub const DONE_REPLACE: u16 = 4;
+}
+
+/// The rules for which `RULES` asks.
+pub mod left {
+    /// `SetEnvIf` and its relatives, after the handlers of the header parser phase.
+    pub const VARIABLES: u16 = 1;
+    /// `Require`, `Allow` and `Deny`, after the handlers of the access phase. The answer has the
+    /// results in the places where each request frame has them.
+    pub const ACCESS: u16 = 2;
+    /// `Redirect`, `RewriteRule` and `RequestHeader`, after the handlers of the fixup phase.
+    pub const FIXUPS: u16 = 3;
+}
+
+/// The access status of the answer to `RULES` about [`left::FIXUPS`].
+pub mod fixups {
+    /// The request goes on, with the frame's fields, variables, query and task.
+    pub const GO_ON: u16 = 0;
+    /// The worker hands the request back, because the front responds.
+    pub const HAND_BACK: u16 = 1;
+    /// The frame's target answers (an internal redirect).
+    pub const ELSEWHERE: u16 = 200;
 }
 
 /// The kinds of the parts of a traced request's time.

@@ -9,6 +9,7 @@ use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 mod access;
 mod admission;
 mod by_hand;
+mod changed;
 mod depth;
 mod error_pages;
 mod front_answers;

@@ -167,13 +167,11 @@ fn changes_of_handlers_reach_every_rung() {
 /// Known differences from Apache: words of a line, the phases, and the rungs. Without rungs, the
 /// row is for all of them.
 ///
-/// Mehari takes `Connection` out, because it is about the connection only. `SetEnvIf` runs before
-/// Perl's handlers. If a handler or `SetEnvIf` sets a variable that `SetEnv` also sets, Apache's
-/// table has the name twice: `get` finds the first value, and programs get the last value.
-const KNOWN: [(&str, &[&str], &[&str]); 5] = [
+/// Mehari takes `Connection` out, because it is about the connection only. If a handler or
+/// `SetEnvIf` sets a variable that `SetEnv` also sets, Apache's table has the name twice: `get`
+/// finds the first value, and programs get the last value.
+const KNOWN: [(&str, &[&str], &[&str]); 3] = [
     ("HTTP_CONNECTION", &ALL, &[]),
-    ("IF_SAID", &["read", "trans", "parser"], &[]),
-    ("IF_TAKEN_OUT", &["read", "trans", "parser"], &[]),
     ("CONFIGURED_AND_SAID: ", &ALL, &["modperl", "bare"]),
     ("IF_AND_SET: ", &ALL, &["modperl", "bare"]),
 ];

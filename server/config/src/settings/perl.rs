@@ -49,10 +49,22 @@ pub struct EncodedSettings {
     pub text: Arc<[u8]>,
     /// Whether a handler runs in a phase other than the response.
     pub runs_phases: bool,
+    pub left: LeftRules,
     /// Whether an output filter processes responses.
     pub filters_output: bool,
     /// Whether an input filter processes the bodies of requests.
     pub filters_input: bool,
+}
+
+/// The rules of a place that read the request after Perl handlers that may change the request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeftRules {
+    /// `SetEnvIf` and its relatives, after the handlers of the header parser phase.
+    pub variables: bool,
+    /// `Require`, `Allow` and `Deny`, after the handlers of the access phase.
+    pub access: bool,
+    /// `Redirect`, `RewriteRule` and `RequestHeader`, after the handlers of the fixup phase.
+    pub fixups: bool,
 }
 
 impl PartialEq for EncodedSettings {

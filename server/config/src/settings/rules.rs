@@ -241,6 +241,14 @@ impl Rules {
             || !self.conditionals.is_empty()
     }
 
+    /// Tells whether rules of the fixup phase may change the request.
+    pub fn fix_up(&self) -> bool {
+        !self.redirects.is_empty()
+            || self.redirect.is_some()
+            || !self.request_headers.is_empty()
+            || self.rewriting.is_on()
+    }
+
     /// Tells whether a rule depends on the response, so that the response is examined before it is
     /// sent.
     pub fn examines_response(&self) -> bool {

@@ -23,18 +23,7 @@ pub fn submit(
     body: Body<'_>,
 ) -> PerlExchange {
     with_call(request, route, site, body, |mut call| {
-        if let Task::Script {
-            rung: Rung::Cgi,
-            file,
-        } = call.task
-        {
-            // Perl runs only its phases. The front starts the program afterwards.
-            call.task = Task::Front {
-                file,
-                is_program: true,
-                is_plain: false,
-            };
-        }
+        leave_program(&mut call);
         if backends.exact.is_armed() {
             if let Some(pool) = backends.exact.pool_for(request, &mut call) {
                 return PerlExchange::Workers(pool.submit(call));
@@ -42,6 +31,21 @@ pub fn submit(
         }
         backends.pool.submit(call)
     })
+}
+
+/// Leaves a CGI program to the front: Perl runs only its phases.
+pub fn leave_program(call: &mut Call<'_>) {
+    if let Task::Script {
+        rung: Rung::Cgi,
+        file,
+    } = call.task
+    {
+        call.task = Task::Front {
+            file,
+            is_program: true,
+            is_plain: false,
+        };
+    }
 }
 
 /// Calls `give` with the request in the form in which a program gets it.

@@ -93,7 +93,7 @@ impl Evaluation<'_> {
 
     /// Notes the front's results for a worker whose Perl handlers decide about access. `Err`:
     /// something must be found out first.
-    fn prepare_worker_results(
+    pub(super) fn prepare_worker_results(
         &self,
         route: &Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,

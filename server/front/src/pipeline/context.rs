@@ -12,7 +12,7 @@ use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::Settings;
 use mehari_observe::trace::Trace;
-use mehari_pool::{Declined, Named, Reason, ResponseOutcome};
+use mehari_pool::{Declined, Named, Reason, RequestChanges, RequestNews, ResponseOutcome};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub struct CacheUse {
 pub struct DeclinedRequest {
     /// Tells the outcome to the worker that waits for it.
     listener: Option<Listener>,
+    /// Path and query that a Perl handler of the translation phase has chosen, and their file.
+    pub moved: Option<(Vec<u8>, Option<Vec<u8>>)>,
     /// The body's length in bytes, for this worker. For HEAD it is the length for GET, as in
     /// Apache. `None`: the length is known only at the end of the body.
     pub promised: Option<u64>,
@@ -296,21 +298,34 @@ impl RequestContext {
         self.client.as_deref().unwrap_or(peer)
     }
 
-    /// Notes the worker, its queue time and the user, for the log.
+    /// Notes the worker and its queue time, for the log, and what the worker has told.
     pub fn note_backend(&mut self, backend: &mut Backend) {
         self.record.worker = backend.worker();
         self.record.queued = backend.queued();
-        self.note_user(backend.take_user());
+        self.note_told(backend.take_told());
+    }
+
+    /// Notes the user that Perl's handlers have set, and what the handlers have changed.
+    fn note_told(&mut self, told: Option<Box<RequestNews>>) {
+        if let Some(told) = told {
+            self.note_user(told.user);
+            self.note_changes(told.changes);
+            self.declined.moved = told.moved;
+        }
+    }
+
+    fn note_changes(&mut self, changes: RequestChanges) {
+        if !changes.is_empty() {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.restate(changes);
+        }
     }
 
     /// Notes what Perl's handlers have changed before they left the response to the front.
     pub fn note_declined(&mut self, declined: &mut Declined) {
-        self.note_user(declined.user.take());
+        self.note_told(declined.told.take());
         self.note_reason(declined.reason.take());
-        if declined.has_changes() {
-            let state = self.rule_state.get_or_insert_with(Default::default);
-            state.restate(declined);
-        }
+        self.note_changes(std::mem::take(&mut declined.changes));
         if declined.status >= 400 {
             self.declined.error_lines.clone_from(&declined.lines);
         }
@@ -326,10 +341,10 @@ impl RequestContext {
     }
 
     /// Notes the user that Perl's handlers have set.
-    pub fn note_user(&mut self, named: Option<Box<Named>>) {
+    fn note_user(&mut self, named: Option<Named>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {
             let state = self.rule_state.get_or_insert_with(Default::default);
-            state.identity.user = Some(User::named(*named, settings));
+            state.identity.user = Some(User::named(named, settings));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::pipeline::{rules, start, status_page};
 use crate::request::Request;
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Handler, PassFrom, Proxied, Rung, Settings};
+use mehari_config::{Handler, PassFrom, Proxied, Settings};
 use mehari_http::problem::Problem;
 use mehari_pool::{Body, Declined};
 use std::io::Seek;
@@ -67,7 +67,7 @@ fn as_routed(
     body: Option<Box<Spooled>>,
 ) -> HandlerOutcome {
     match rules::route_again(shared, request) {
-        Ok(route) if is_perls(&route) => {
+        Ok(route) if route.is_perls() => {
             let chosen = ChosenFile {
                 path: &route.file,
                 error: None,
@@ -151,14 +151,6 @@ fn to_back_end(
         file_mark: None,
     };
     with_body(shared, request, &route, body)
-}
-
-fn is_perls(route: &Route) -> bool {
-    let by_the_front = matches!(
-        route.handler,
-        Handler::File | Handler::Script(Rung::Cgi) | Handler::Proxy(_)
-    );
-    matches!(route.outcome, RouteOutcome::Program) && !by_the_front
 }
 
 /// A file that is sent in place of a program's response.

@@ -24,29 +24,18 @@ impl Evaluation<'_> {
     ) -> Result<Decision, Problem> {
         let settings = route.settings.clone();
         let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
-        if settings.rules.redirect.is_some() {
-            let variables = self.variables(&route, &settings, rule_state.as_deref());
-            if let Some(decision) = self.redirect_place(&settings, &variables) {
-                return Ok(decision);
-            }
+        let left = settings.left_rules();
+        let is_left = left.fixups && !matches!(route.outcome, RouteOutcome::Indexed);
+        if is_left || left.variables || left.access {
+            rule_state.get_or_insert_with(Default::default).place = Some(route.clone());
         }
-        let redirects = &settings.rules.redirects;
-        if let Some(decision) = self.redirect(redirects, &path.merged, &settings) {
-            return Ok(decision);
-        }
-        let forced = |rule_state: &Option<Box<RuleState>>| {
-            rule_state
-                .as_ref()
-                .map_or(0, |state| state.mapping.forced.len())
-        };
-        let before = forced(rule_state);
-        if let Some(decision) = self.rewrite_in_folder(&route, &path, rule_state) {
-            return Ok(decision);
-        }
-        let route = if forced(rule_state) > before {
-            self.route_at_place(&route, rule_state)?
-        } else {
+        let route = if is_left {
             route
+        } else {
+            match self.apply_to_place(route, &path, rule_state)? {
+                Ok(route) => route,
+                Err(decision) => return Ok(decision),
+            }
         };
         if let RouteOutcome::Indexed = route.outcome {
             return self.to_index(route, rule_state);
@@ -58,8 +47,69 @@ impl Evaluation<'_> {
             return Ok(decision);
         }
         self.name_tls_user(&settings, rule_state);
-        self.change_fields(&route, rule_state);
+        if !is_left {
+            self.change_fields(&route, rule_state);
+        }
         Ok(Decision::To(route))
+    }
+
+    /// Applies the rules that `fix_up` has left for after Perl's handlers.
+    pub(super) fn fix_up_after_handlers(
+        &self,
+        route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Decision, Problem> {
+        let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
+        Ok(
+            match self.apply_to_place(route.clone(), &path, rule_state)? {
+                Ok(route) => {
+                    self.change_fields(&route, rule_state);
+                    Decision::To(route)
+                }
+                Err(decision) => {
+                    // Like in Apache, the next resource gets the fields as this place changes them.
+                    if matches!(&decision, Decision::Led(to) if !to.in_place) {
+                        self.change_fields(&route, rule_state);
+                    }
+                    decision
+                }
+            },
+        )
+    }
+
+    /// Applies `Redirect` and the `RewriteRule`s of the place. Returns the route with everything
+    /// that the rules have forced on the request, or their decision.
+    fn apply_to_place(
+        &self,
+        route: Rc<Route>,
+        path: &Path,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Result<Rc<Route>, Decision>, Problem> {
+        let settings = route.settings.clone();
+        if settings.rules.redirect.is_some() {
+            let variables = self.variables(&route, &settings, rule_state.as_deref());
+            if let Some(decision) = self.redirect_place(&settings, &variables) {
+                return Ok(Err(decision));
+            }
+        }
+        let redirects = &settings.rules.redirects;
+        if let Some(decision) = self.redirect(redirects, &path.merged, &settings) {
+            return Ok(Err(decision));
+        }
+        let forced = |rule_state: &Option<Box<RuleState>>| {
+            rule_state
+                .as_ref()
+                .map_or(0, |state| state.mapping.forced.len())
+        };
+        let before = forced(rule_state);
+        if let Some(decision) = self.rewrite_in_folder(&route, path, rule_state) {
+            return Ok(Err(decision));
+        }
+        Ok(Ok(if forced(rule_state) > before {
+            self.route_at_place(&route, rule_state)?
+        } else {
+            route
+        }))
     }
 
     /// Leads the request to the program that `Script` names for its method, if no other program
@@ -143,7 +193,7 @@ impl Evaluation<'_> {
     }
 
     /// Applies `RequestHeader` to the request's fields.
-    fn change_fields(&self, route: &Route, rule_state: &mut Option<Box<RuleState>>) {
+    pub(super) fn change_fields(&self, route: &Route, rule_state: &mut Option<Box<RuleState>>) {
         let rules = &route.settings.rules.request_headers;
         if rules.is_empty() {
             return;

@@ -52,18 +52,18 @@ struct IncludedRequest<'r> {
 impl IncludedRequest<'_> {
     /// Requests the part. The error is the status of a refusal.
     async fn fetch(&self, target: Vec<u8>) -> Result<Fetched, u16> {
-        let (counted, route) = self.admitted(target).await?;
+        let (mut counted, route) = self.admitted(target).await?;
         if route.settings.runs_phases() {
-            self.answered(&counted.context, &route).await
+            self.answered(&mut counted.context, &route).await
         } else {
-            self.file_or_answer(&counted.context, &route).await
+            self.file_or_answer(&mut counted.context, &route).await
         }
     }
 
     /// Requests a part for which no Perl handlers run, or for which they have run already.
     async fn file_or_answer(
         &self,
-        context: &RequestContext,
+        context: &mut RequestContext,
         route: &Rc<Route>,
     ) -> Result<Fetched, u16> {
         let RouteOutcome::File(file) = &route.outcome else {
@@ -129,7 +129,11 @@ impl IncludedRequest<'_> {
     }
 
     /// Returns the response of a program, a back end or the server itself.
-    async fn answered(&self, context: &RequestContext, route: &Rc<Route>) -> Result<Fetched, u16> {
+    async fn answered(
+        &self,
+        context: &mut RequestContext,
+        route: &Rc<Route>,
+    ) -> Result<Fetched, u16> {
         let shared = &self.render.shared;
         let mut work = start::begin(shared, &self.request(context), route, Body::Empty);
         loop {
@@ -149,6 +153,12 @@ impl IncludedRequest<'_> {
                     }
                     Ok(BackendHead::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
                     Ok(BackendHead::Page(status)) => return Err(status),
+                    Ok(BackendHead::Rules(left)) => {
+                        context.note_backend(&mut backend);
+                        let asked = self.render.base.request().target.to_vec();
+                        rules::answer_worker(shared, context, &asked, self, (&backend, left)).await;
+                        HandlerOutcome::Backend(backend)
+                    }
                     // Perl leaves the file to the front, which includes it like any other.
                     Ok(BackendHead::Declined(declined, _))
                         if is_left_alone(&declined) && is_file(route) =>

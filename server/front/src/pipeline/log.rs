@@ -1,7 +1,7 @@
 //! Writes a request's log lines and counts its end.
 
 use crate::pipeline::RequestContext;
-use crate::request::rule_state::ClientIdentity;
+use crate::request::rule_state::RuleState;
 use crate::request::{path_of, Fields, Peer, Table};
 use crate::shared::watched::EndedRequest;
 use crate::shared::Shared;
@@ -135,17 +135,24 @@ impl RequestContext {
         fields: Fields<'a>,
     ) -> AccessEntry<'a> {
         let (mut referer, mut user_agent) = (None, None);
+        let (name, user, fields) = match self.rule_state.as_deref() {
+            None => (None, None, fields),
+            Some(state) => (
+                state.identity.client_name(),
+                state.identity.user_name(),
+                state.changed_fields().unwrap_or(fields),
+            ),
+        };
         fields.iter().for_each(|(name, value)| match name.len() {
             7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
             10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value),
             _ => {}
         });
         let (method, target) = line.unwrap_or_default();
-        let identity = self.rule_state.as_ref().map(|state| &state.identity);
         AccessEntry {
             remote: self.client(peer).remote_addr.as_bytes(),
-            name: identity.and_then(ClientIdentity::client_name),
-            user: identity.and_then(ClientIdentity::user_name),
+            name,
+            user,
             time: self.time,
             method,
             target,
@@ -171,8 +178,10 @@ impl RequestContext {
         entry: AccessEntry<'a>,
     ) {
         let needs = shared.stats.log_needs.get();
+        let state = self.rule_state.as_deref();
+        let changed = state.and_then(RuleState::changed_fields);
         let all: Table = if needs.request_fields {
-            fields.table()
+            changed.unwrap_or(fields).table()
         } else {
             Table::new()
         };
@@ -196,10 +205,8 @@ impl RequestContext {
                 .settings
                 .as_ref()
                 .map_or(&[], |settings| &settings.programs.set_env),
-            variables: self
-                .rule_state
-                .as_ref()
-                .map_or(&[], |state| &state.variables),
+            variables: state.map_or(&[], |state| &state.variables),
+            query: state.and_then(|state| state.query.as_deref()),
             tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
             file: route.map_or(&[], |route| &route.file),
             handler: handler.as_deref().unwrap_or_default(),

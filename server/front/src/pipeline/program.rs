@@ -6,7 +6,7 @@ use super::filter;
 use super::handle::page;
 use super::respond;
 use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
-use crate::pipeline::{declined, status_page, RequestContext, RequestSource};
+use crate::pipeline::{declined, rules, status_page, RequestContext, RequestSource};
 use crate::shared::traffic::Refusal;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
@@ -21,6 +21,8 @@ pub async fn answer<C: ClientStream>(
 ) -> Result<Option<HandlerOutcome>, Gone> {
     let fill_lock = context.cache.fill_lock.take();
     let said = await_head(client, context, backend).await?;
+    // Rules about the response heed what the worker has told.
+    context.note_backend(backend);
     context.mark_wait(waited_for(backend));
     let fill_lock = match fill_lock {
         None => None,
@@ -46,6 +48,12 @@ pub async fn answer<C: ClientStream>(
                 _ => HandlerOutcome::Answer(*answer),
             }));
         }
+        Ok(BackendHead::Rules(left)) => {
+            context.cache.fill_lock = fill_lock;
+            let (shared, asked) = (client.shared().clone(), client.target().to_vec());
+            rules::answer_worker(&shared, context, &asked, client, (backend, left)).await;
+            return Box::pin(answer(client, context, backend)).await;
+        }
         Ok(BackendHead::Page(status)) => return Ok(Some(page(client, context, status))),
         Ok(BackendHead::Upgrade(head)) => {
             let is_done = client.upgrade(context, backend, &head).await?;
@@ -59,10 +67,7 @@ pub async fn answer<C: ClientStream>(
                 shared, &request, settings, *declined, body,
             )));
         }
-        Err(fault) => {
-            context.note_backend(backend);
-            return Ok(Some(page_of_fault(client, context, fault)));
-        }
+        Err(fault) => return Ok(Some(page_of_fault(client, context, fault))),
     };
     head.status = context.status_for(head.status);
     let mut lines = match header_block::validate(&head.lines) {

@@ -182,7 +182,6 @@ pub async fn program<C: ClientStream>(
     context.tell_worker(body.sent());
     context.record.sent = body.delivered(client.withheld());
     if let Some(remark) = body.remark() {
-        context.note_backend(backend);
         client.log(context, &remark);
     }
     result?;

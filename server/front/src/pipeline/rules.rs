@@ -6,6 +6,7 @@
 //! file from the disk), or if a rule leads to another path, [`apply`] repeats the evaluation.
 
 mod evaluation;
+mod left;
 mod needs;
 mod variables;
 
@@ -21,6 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub use evaluation::{evaluate_subrequest, route_again, Evaluation};
+pub use left::{answer_worker, noted_place};
 pub use needs::{Need, UncheckedPassword};
 
 /// The result of one evaluation.

@@ -68,10 +68,13 @@ pub fn start_after_redirect(
 /// Returns a copy of the body, if Perl's handlers only examine the request and a back end or a CGI
 /// program responds.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
+    let settings = &route.settings;
+    // A `RewriteRule` with [P] after Perl's handlers chooses a back end.
+    let may_lead = settings.left_rules().fixups && settings.rules.rewriting.is_on();
     let is_others = match route.outcome {
         RouteOutcome::Proxied(_) => true,
-        RouteOutcome::Program => route.handler == Handler::Script(Rung::Cgi),
-        _ => false,
+        RouteOutcome::Program => may_lead || route.handler == Handler::Script(Rung::Cgi),
+        _ => may_lead,
     };
     match body {
         Body::Memory(bytes) if is_others => Some(Box::new(Spooled::Memory(bytes.to_vec()))),

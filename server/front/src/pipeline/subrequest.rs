@@ -8,10 +8,10 @@ use crate::request::virtual_root;
 use crate::request::{Fields, Peer, Protocol, Request};
 use crate::routing::{self, Route};
 use crate::shared::Shared;
-use mehari_config::{Rung, Site};
+use mehari_config::Site;
 use mehari_http::path::Path;
 use mehari_net::address::Address;
-use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion, Task};
+use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion};
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -98,17 +98,7 @@ fn give_call(
         ..*request
     };
     perl::with_call(&request, route, site, Body::Empty, |mut call| {
-        if let Task::Script {
-            rung: Rung::Cgi,
-            file,
-        } = call.task
-        {
-            call.task = Task::Front {
-                file,
-                is_program: true,
-                is_plain: false,
-            };
-        }
+        perl::leave_program(&mut call);
         if access_status != 0 {
             call.access.status = access_status;
             // The front has not prepared what Perl's handlers need, so no handler may run for the

@@ -9,8 +9,10 @@ mod mapping;
 pub use identity::{Checked, ClientIdentity, User};
 pub use mapping::{AliasedFile, Destination, Likeness, MappingState, SimilarName, SimilarNames};
 
-use crate::request::Redirect;
-use mehari_pool::{Declined, Login};
+use crate::request::{Fields, Redirect};
+use mehari_pool::{Login, RequestChanges};
+use std::any::Any;
+use std::rc::Rc;
 
 #[derive(Debug, Default, Clone)]
 pub struct RuleState {
@@ -30,6 +32,12 @@ pub struct RuleState {
     pub looked_up: Vec<LookedUp>,
     /// Whether a page with server-side includes requests this path as a part.
     pub is_within: bool,
+    /// The route of the request (a `routing::Route`, which this module does not know), if rules of
+    /// its place are left for after Perl's handlers.
+    pub place: Option<Rc<dyn Any>>,
+    /// What `SetEnvIf` of the place has changed, if the rules are evaluated again after Perl's
+    /// handlers.
+    pub place_variables: Vec<PlaceVariable>,
     pub identity: ClientIdentity,
     pub access: AccessFindings,
     pub mapping: MappingState,
@@ -66,6 +74,9 @@ pub struct ScriptState {
     pub responded: bool,
 }
 
+/// A variable that a rule of the place has changed: its name, its value, and its value before.
+pub type PlaceVariable = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
+
 impl RuleState {
     pub fn set(&mut self, name: &[u8], value: Vec<u8>) {
         self.unset(name);
@@ -83,6 +94,11 @@ impl RuleState {
             .map(|(_, value)| value.as_slice())
     }
 
+    /// Returns the request's fields, if rules or handlers have changed them.
+    pub fn changed_fields(&self) -> Option<Fields<'_>> {
+        self.fields.as_deref().map(Fields::Owned)
+    }
+
     /// Whether rules have noted anything.
     pub fn has_notes(&self) -> bool {
         !self.variables.is_empty()
@@ -93,13 +109,13 @@ impl RuleState {
     }
 
     /// Notes what Perl's handlers have changed in the request. Every later reader sees the changes.
-    pub fn restate(&mut self, declined: &mut Declined) {
-        self.fields = declined.fields.take().or(self.fields.take());
-        self.query = declined.query.take().or(self.query.take());
-        for name in &declined.removed {
+    pub fn restate(&mut self, changes: RequestChanges) {
+        self.fields = changes.fields.or(self.fields.take());
+        self.query = changes.query.or(self.query.take());
+        for name in &changes.removed {
             self.unset(name);
         }
-        for (name, value) in std::mem::take(&mut declined.variables) {
+        for (name, value) in changes.variables {
             self.set(&name, value);
         }
     }
@@ -108,6 +124,8 @@ impl RuleState {
     pub fn leave_place(&mut self) {
         self.identity.leave_place();
         self.access = AccessFindings::default();
+        self.place = None;
+        self.place_variables.clear();
         self.mapping.fetched = false;
     }
 
@@ -134,6 +152,37 @@ impl RuleState {
     pub fn say_once(&mut self, line: &[u8]) {
         if memchr::memmem::find(&self.lines, line).is_none() {
             self.lines.extend_from_slice(line);
+        }
+    }
+
+    /// Notes which variables differ from those before the rules of the place.
+    pub fn note_place_variables(&mut self, before: &[(Vec<u8>, Vec<u8>)]) {
+        let value = |all: &[(Vec<u8>, Vec<u8>)], name: &[u8]| {
+            let found = all.iter().rev().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let names = before.iter().chain(&self.variables).map(|(name, _)| name);
+        let mut changed: Vec<PlaceVariable> = Vec::new();
+        for name in names {
+            let (now, then) = (value(&self.variables, name), value(before, name));
+            if now != then && !changed.iter().any(|(known, ..)| known == name) {
+                changed.push((name.clone(), now, then));
+            }
+        }
+        self.place_variables = changed;
+    }
+
+    /// Takes back what the rules of the place have changed, unless Perl's handlers have changed the
+    /// same variable.
+    pub fn take_back_place_variables(&mut self) {
+        for (name, now, then) in std::mem::take(&mut self.place_variables) {
+            if self.variable(&name) != now.as_deref() {
+                continue;
+            }
+            match then {
+                Some(then) => self.set(&name, then),
+                None => self.unset(&name),
+            }
         }
     }
 

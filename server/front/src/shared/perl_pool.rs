@@ -1,7 +1,7 @@
 //! The front's interface to Perl: `mehari_pool` in the server, a stand-in in the front's tests.
 
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Fault, Fetch, Head, Named, Pool, PoolStatus, ResponseOutcome};
+use mehari_pool::{Call, Fault, Fetch, Head, Pool, PoolStatus, RequestNews, ResponseOutcome};
 use rustix::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -127,10 +127,16 @@ impl PerlExchange {
         }
     }
 
-    pub fn take_user(&mut self) -> Option<Box<Named>> {
+    pub fn take_told(&mut self) -> Option<Box<RequestNews>> {
         match self {
-            PerlExchange::Workers(exchange) => exchange.take_user(),
+            PerlExchange::Workers(exchange) => exchange.take_told(),
             PerlExchange::StandIn(_) => None,
+        }
+    }
+
+    pub fn answer_rules(&self, call: Option<Call<'_>>) {
+        if let PerlExchange::Workers(exchange) = self {
+            exchange.answer_rules(call);
         }
     }
 

@@ -62,7 +62,14 @@ fn value(
         LogField::ClientPort => decimal(line, u64::from(more.peer_port)),
         LogField::Process => decimal(line, u64::from(std::process::id())),
         LogField::Worker => decimal(line, u64::from(entry.worker.unwrap_or(std::process::id()))),
-        LogField::Query => log_item(line, query(target(entry, original))),
+        LogField::Query => match more.query {
+            Some(b"") => {}
+            Some(query) => {
+                line.push(b'?');
+                log_item(line, query);
+            }
+            None => log_item(line, query(target(entry, original))),
+        },
         LogField::RequestLine => combined::request_line(line, entry),
         LogField::Handler => text(line, filled(more.handler.as_bytes())),
         LogField::Status => decimal(line, u64::from(status(entry, original))),

@@ -1,12 +1,17 @@
 //! Encodes settings for workers, as the records that `settings/perl.rs` describes.
 
-use super::EncodedSettings;
+use super::{EncodedSettings, LeftRules};
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
     /// Tells whether a Perl handler runs in a phase other than the response.
     pub fn runs_phases(&self) -> bool {
         self.perl.encoded.runs_phases
+    }
+
+    /// Returns the rules that a worker asks for after its handlers.
+    pub fn left_rules(&self) -> LeftRules {
+        self.perl.encoded.left
     }
 
     /// Tells whether a Perl handler that a section may set runs before the response.
@@ -36,6 +41,7 @@ impl Settings {
     pub(crate) fn encode_for_worker(&mut self) {
         self.perl.encoded = EncodedSettings {
             runs_phases: self.has_phases(),
+            left: self.rules_after_perl(),
             filters_output: !self.perl.of(Phase::OutputFilter).is_empty(),
             filters_input: !self.perl.of(Phase::InputFilter).is_empty(),
             text: self.encode_perl(&|_, _| true).into(),
@@ -45,6 +51,25 @@ impl Settings {
     fn has_phases(&self) -> bool {
         let runs = |phase: &Phase| phase.is_of_a_request() && !self.perl.of(*phase).is_empty();
         Phase::ALL.iter().any(runs)
+    }
+
+    fn rules_after_perl(&self) -> LeftRules {
+        let rules = &self.rules;
+        let runs_until = |last: Phase| {
+            let mut phases = Phase::ALL.into_iter().filter(|phase| *phase <= last);
+            phases.any(|phase| !self.perl.of(phase).is_empty())
+        };
+        let read = rules
+            .require
+            .as_ref()
+            .is_some_and(Requirement::reads_request);
+        let allowed = rules.allow_deny.as_ref().map(AllowDeny::constant);
+        LeftRules {
+            variables: !rules.variables.is_empty() && runs_until(Phase::HeaderParser),
+            access: (read || allowed == Some(None) || !rules.tls_requirements.is_empty())
+                && runs_until(Phase::Access),
+            fixups: rules.fix_up() && runs_until(Phase::Fixup),
+        }
     }
 
     fn put_access(&self, text: &mut WorkerRecords) {
@@ -132,6 +157,16 @@ impl Settings {
         }
         if text.0.is_empty() {
             return text.0;
+        }
+        let left = self.rules_after_perl();
+        for (name, is_left) in [
+            ("variables", left.variables),
+            ("access", left.access),
+            ("fixups", left.fixups),
+        ] {
+            if is_left {
+                text.put(b't', name, "left");
+            }
         }
         text.put(b't', "location", &perl.location);
         text.put(b't', "options", &self.option_bits().to_string());

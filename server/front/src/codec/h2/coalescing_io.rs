@@ -56,7 +56,7 @@ enum End {
     NotYet,
     /// The end has arrived, but the library is not told, because it would drop unanswered streams.
     HeldBack,
-    Told,
+    RequestNews,
 }
 
 impl<S> CoalescingIo<S> {
@@ -89,7 +89,7 @@ impl<S> CoalescingIo<S> {
 
     /// Lets the library's next read return the end.
     pub fn release_end(&self) {
-        self.0.borrow_mut().end = End::Told;
+        self.0.borrow_mut().end = End::RequestNews;
     }
 
     /// Sends a PING to a client that has closed its sending side. The system of a client that has

@@ -56,6 +56,9 @@ pub fn evaluate(
 
 /// Finds the route of a request again after the access phase.
 pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, Problem> {
+    if let Some(place) = request.rule_state.and_then(super::noted_place) {
+        return Ok(place);
+    }
     let site = shared.site();
     let mut rule_state = request.rule_state.cloned().map(Box::new);
     let evaluation = Evaluation::new(shared, request, &site);
@@ -227,10 +230,17 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
         let settings = route.settings.clone();
+        let before = settings.left_rules().variables.then(|| match rule_state {
+            Some(state) => state.variables.clone(),
+            None => Vec::new(),
+        });
         self.set_place_variables(&settings, &route, rule_state);
         if !settings.rules.conditionals.is_empty() {
             route = self.route_at_place(&route, rule_state)?;
             self.set_place_variables(&route.settings.clone(), &route, rule_state);
+        }
+        if let (Some(before), Some(state)) = (before, rule_state) {
+            state.note_place_variables(&before);
         }
         Ok(route)
     }
@@ -250,7 +260,7 @@ impl Evaluation<'_> {
         variables
     }
 
-    fn set_place_variables(
+    pub(super) fn set_place_variables(
         &self,
         settings: &Settings,
         route: &Route,

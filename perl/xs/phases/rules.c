@@ -1,0 +1,213 @@
+/* Asks the front for the rules of the place that read the request after handlers: `SetEnvIf`, the
+ * access rules, and those of the fixup phase (`Redirect`, a folder's `RewriteRule`,
+ * `RequestHeader`). As in Apache, the rules see the request as the handlers have changed it. */
+#include "phases/phases.h"
+#include "phases/settings.h"
+#include "api/api.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
+
+/* Returns the fields of a frame as a table, with repeated fields merged as in `headers_in`. */
+static mehari_table *fields_of(const mehari_job *answer)
+{
+  mehari_table *fields = mehari_table_new();
+  for (int i = 0; i < answer->frame->field_count; i++) {
+    mehari_text name = mehari_job_text(answer, answer->fields[i].name), value = mehari_job_text(answer, answer->fields[i].value);
+    mehari_table_merge(fields, name, value, name.length == 6 && !strncasecmp(name.at, "Cookie", 6) ? "; " : ", ");
+  }
+  return fields;
+}
+
+static bool has_value(const mehari_table *table, mehari_text name, mehari_text value)
+{
+  const mehari_entry *known = mehari_table_find(table, name);
+  return known && known->value_length == value.length && memEQ(known->value, value.at, value.length);
+}
+
+/* Changes the fields of the request as `RequestHeader` has changed them. The front does not see a
+ * field with `_` in its name, so such a field stays. */
+static void take_fields(mehari_rec *rec, const mehari_job *answer)
+{
+  if (!answer->frame->field_count)
+    return;
+  mehari_table *after = fields_of(answer), *before = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN);
+  for (int i = before->count - 1; i >= 0; i--) {
+    mehari_text name = {before->entries[i].name, before->entries[i].name_length};
+    if (!memchr(name.at, '_', name.length) && !mehari_table_find(after, name)) {
+      mehari_table_unset(before, name);
+      i = before->count; /* the table may have moved its entries */
+    }
+  }
+  for (int i = 0; i < after->count; i++) {
+    mehari_text name = {after->entries[i].name, after->entries[i].name_length}, value = {after->entries[i].value, after->entries[i].value_length};
+    if (!has_value(before, name, value))
+      mehari_table_set(before, name, value);
+  }
+  mehari_table_release(after);
+}
+
+static bool has_variable(const mehari_job *job, mehari_text name)
+{
+  for (int i = job->frame->set_env_count; i < job->frame->variable_count; i++) {
+    mehari_text known = mehari_job_text(job, job->variables[i].name);
+    if (known.length == name.length && memEQ(known.at, name.at, name.length))
+      return true;
+  }
+  return false;
+}
+
+/* Sets and removes the variables that the rules have set and removed. `again`: the rules have set
+ * their variables once before, and handlers may have removed these variables since. */
+static void take_variables(mehari_rec *rec, const mehari_job *answer, bool again)
+{
+  mehari_table *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = answer->frame->set_env_count; i < answer->frame->variable_count; i++) {
+    mehari_text name = mehari_job_text(answer, answer->variables[i].name), value = mehari_job_text(answer, answer->variables[i].value);
+    if ((again || !mehari_rec_had_variable(&rec->job, name, value)) && !has_value(variables, name, value))
+      mehari_table_set(variables, name, value);
+  }
+  for (int i = rec->job.frame->set_env_count; i < rec->job.frame->variable_count; i++) {
+    mehari_text name = mehari_job_text(&rec->job, rec->job.variables[i].name);
+    if (!has_variable(answer, name))
+      mehari_table_unset(variables, name);
+  }
+}
+
+/* Takes what the rules have changed. */
+static void take_changes(pTHX_ mehari_rec *rec, const mehari_job *answer)
+{
+  mehari_text query = mehari_job_text(answer, answer->frame->text[MEHARI_TEXT_QUERY]);
+  mehari_text known = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
+  take_fields(rec, answer);
+  take_variables(rec, answer, false);
+  if (query.length != known.length || memNE(query.at, known.at, known.length))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_ARGS, newSVpvn_flags(query.at, query.length, SVs_TEMP));
+  if (answer->frame->task != rec->job.frame->task)
+    mehari_rec_adopt(aTHX_ rec, mehari_merged(&rec->job, answer, true, true));
+}
+
+/* Adds the header lines of a redirect to the response. */
+static void take_lines(mehari_rec *rec, mehari_text lines)
+{
+  mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT);
+  while (lines.length) {
+    mehari_text line = mehari_first_line(&lines);
+    const char *colon = memchr(line.at, ':', line.length);
+    if (!colon)
+      continue;
+    mehari_text name = {line.at, colon - line.at}, value = {colon + 1, line.length - name.length - 1};
+    while (value.length && *value.at == ' ') {
+      value.at++;
+      value.length--;
+    }
+    mehari_table_set(out, name, value);
+  }
+}
+
+/* Whether the place has rules that read the request after handlers. A sub-request has none, nor has
+ * a request to which handlers have redirected. */
+static bool has_rules(pTHX_ mehari_rec *rec, const char *which)
+{
+  return !rec->main && !rec->prev && mehari_settings_text(aTHX_ rec->settings, which);
+}
+
+/* Asks for the rules. Returns false if the rules change nothing. */
+static bool ask(pTHX_ mehari_rec *rec, uint16_t which, mehari_job *answer)
+{
+  mehari_rec_report_user(aTHX_ rec);
+  mehari_text changes = mehari_text_of(aTHX_ mehari_rec_changes(aTHX_ rec, true));
+  const mehari_request *frame = mehari_ask_rules(which, changes);
+  if (!frame)
+    return false;
+  *answer = (mehari_job){.frame = frame, .base = (const char *)frame, .fields = (const mehari_pair *)(frame + 1)};
+  answer->variables = answer->fields + frame->field_count;
+  return true;
+}
+
+/* Refuses changes that are longer than a record. */
+static bool is_too_large(pTHX_ mehari_rec *rec)
+{
+  mehari_text changes = mehari_text_of(aTHX_ mehari_rec_changes(aTHX_ rec, true));
+  if (changes.length <= MEHARI_RECORD_LIMIT)
+    return false;
+  mehari_logf(MEHARI_LOG_ERROR, "the handlers' changes of the request are larger than %u bytes together", MEHARI_RECORD_LIMIT);
+  return true;
+}
+
+int mehari_rec_set_variables(pTHX_ mehari_rec *rec)
+{
+  mehari_job answer;
+  if (!has_rules(aTHX_ rec, "variables") || !mehari_rec_is_changed(aTHX_ rec))
+    return OK;
+  if (is_too_large(aTHX_ rec))
+    return 500;
+  if (ask(aTHX_ rec, MEHARI_LEFT_VARIABLES, &answer))
+    take_variables(rec, &answer, true);
+  return OK;
+}
+
+int mehari_rec_check_again(pTHX_ mehari_rec *rec)
+{
+  mehari_job answer;
+  if (rec->merged.frame || !has_rules(aTHX_ rec, "access") || !mehari_rec_is_changed(aTHX_ rec))
+    return OK;
+  if (is_too_large(aTHX_ rec))
+    return 500;
+  if (!ask(aTHX_ rec, MEHARI_LEFT_ACCESS, &answer))
+    return OK;
+  char *copy;
+  Newx(copy, answer.frame->length, char);
+  mehari_bytes(copy, (const char *)answer.frame, answer.frame->length);
+  mehari_job_read(&rec->merged, (mehari_request *)copy);
+  return OK;
+}
+
+/* Continues with another path. If the front sends a file for the path, the front continues, because
+ * it knows the rules for the response of the path. */
+static void redirect(pTHX_ mehari_rec *rec, mehari_text target)
+{
+  /* The next question overwrites the answer that holds the target. */
+  SV *copy = newSVpvn_flags(target.at, target.length, SVs_TEMP);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  target = mehari_text_of(aTHX_ copy);
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target});
+  bool is_fronts = frame && frame->task == MEHARI_TASK_FRONT && !(frame->flags & MEHARI_FLAG_PROGRAM);
+  Safefree(frame);
+  if (!is_fronts) {
+    /* The next request gets the fields as the handlers and the rules have left them. */
+    mehari_rec_restate(aTHX_ rec);
+    mehari_rec_redirect(aTHX_ rec, target, 0);
+    return;
+  }
+  SvREFCNT_dec(rec->redirect);
+  rec->redirect = newSVsv(copy);
+  mehari_rec_hand_back(aTHX_ rec, 0);
+}
+
+int mehari_rec_fix_up(pTHX_ mehari_rec *rec)
+{
+  mehari_job answer;
+  if (!has_rules(aTHX_ rec, "fixups"))
+    return DECLINED;
+  if (is_too_large(aTHX_ rec))
+    return 500;
+  if (!ask(aTHX_ rec, MEHARI_LEFT_FIXUPS, &answer))
+    return DECLINED;
+  mehari_text target = mehari_job_text(&answer, answer.frame->text[MEHARI_TEXT_TARGET]);
+  int status = answer.frame->access_status;
+  switch (status) {
+  case MEHARI_FIXUPS_GO_ON:
+    take_changes(aTHX_ rec, &answer);
+    return DECLINED;
+  case MEHARI_FIXUPS_HAND_BACK:
+    mehari_rec_hand_back(aTHX_ rec, 0);
+    return DONE;
+  case MEHARI_FIXUPS_ELSEWHERE:
+    take_fields(rec, &answer);
+    redirect(aTHX_ rec, target);
+    return DONE;
+  default:
+    take_lines(rec, mehari_job_text(&answer, answer.frame->text[MEHARI_TEXT_CHALLENGE]));
+    return status;
+  }
+}
