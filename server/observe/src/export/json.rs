@@ -1,6 +1,6 @@
 //! Writes OTLP's JSON: objects and lists of attributes, straight into a buffer.
 
-use crate::escape::json_string;
+use crate::escape::{json_string, Decimal};
 use std::io::Write;
 
 /// The value of an attribute.
@@ -21,30 +21,37 @@ pub fn number(name: &'static str, value: impl Into<u64>) -> Attribute {
     (name, AttributeValue::Number(value.into()))
 }
 
-/// Writes `"name":`, after a comma unless the name is the first of its object.
-pub fn name(out: &mut Vec<u8>, name: &str) {
-    if !out.ends_with(b"{") {
-        out.push(b',');
-    }
-    json_string(out, name.as_bytes());
-    out.push(b':');
+/// Writes `"name":`, after a comma unless the name is the first of its object. A name has nothing
+/// that must be escaped.
+pub fn name(out: &mut Vec<u8>, name: &'static str) {
+    out.extend_from_slice(if out.ends_with(b"{") { b"\"" } else { b",\"" });
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
 }
 
-pub fn member(out: &mut Vec<u8>, of: &str, value: &str) {
+/// Writes a text that needs no escapes: digits, or a name.
+pub fn plain(out: &mut Vec<u8>, of: &'static str, value: &[u8]) {
+    name(out, of);
+    out.push(b'"');
+    out.extend_from_slice(value);
+    out.push(b'"');
+}
+
+pub fn member(out: &mut Vec<u8>, of: &'static str, value: &str) {
     name(out, of);
     json_string(out, value.as_bytes());
 }
 
 /// Writes a number of 64 bits, which OTLP's JSON has as a text.
-pub fn long(out: &mut Vec<u8>, of: &str, value: u64) {
-    member(out, of, &value.to_string());
+pub fn long(out: &mut Vec<u8>, of: &'static str, value: u64) {
+    plain(out, of, Decimal::new(value).text());
 }
 
 pub fn attributes(out: &mut Vec<u8>, attributes: &[Attribute]) {
     name(out, "attributes");
     list(out, attributes, |out, (key, value)| {
         out.push(b'{');
-        member(out, "key", key);
+        plain(out, "key", key.as_bytes());
         name(out, "value");
         out.push(b'{');
         match value {
@@ -67,7 +74,7 @@ pub fn list<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&mut Vec<u8>, &T))
 }
 
 /// Writes a small number.
-pub fn small(out: &mut Vec<u8>, of: &str, value: u8) {
+pub fn small(out: &mut Vec<u8>, of: &'static str, value: u8) {
     name(out, of);
     // A write into memory does not fail.
     let _ = write!(out, "{value}");

@@ -71,10 +71,12 @@ fn write(out: &mut Vec<u8>, request: &ExportedRequest, span: &Span, clock: &Cloc
     let request = &request.request;
     let is_whole = span.kind == SpanKind::Server;
     out.push(b'{');
-    json::member(out, "traceId", &format!("{:032x}", request.identity.trace));
-    json::member(out, "spanId", &format!("{:016x}", span.id));
+    let hexadecimal = |number: u64| format!("{number:016x}").into_bytes();
+    let trace = format!("{:032x}", request.identity.trace);
+    json::plain(out, "traceId", trace.as_bytes());
+    json::plain(out, "spanId", &hexadecimal(span.id));
     if let Some(parent) = span.parent {
-        json::member(out, "parentSpanId", &format!("{parent:016x}"));
+        json::plain(out, "parentSpanId", &hexadecimal(parent));
     }
     if let Some(state) = request.state.as_ref().filter(|_| is_whole) {
         json::member(out, "traceState", state);
