@@ -1,9 +1,11 @@
 //! Writes a request's anatomy: a waterfall for a terminal, JSON, or a page.
 
+mod calls;
 mod html;
 mod json;
 mod text;
 
+pub use calls::{calls_json, calls_text};
 pub use html::html;
 pub use json::json;
 pub use text::text;

@@ -2,7 +2,7 @@
 
 use super::{arguments, control};
 use clap::Parser;
-use mehari_trace::{output, Anatomy, Timeline, TracedRequest};
+use mehari_trace::{output, Anatomy, CallReport, CallWatch, Timeline, TracedRequest};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -18,11 +18,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[command(
     name = "mehari trace",
     about = "Shows where the time of one request goes: the server, each Perl handler, each statement",
-    after_help = "Examples:\n  mehari trace http://127.0.0.1:8080/shop?item=7\n  mehari trace --location /shop --count 3\n  mehari trace --wait /shop/cart --json\n  mehari trace http://127.0.0.1:8080/shop -o shop.html\n\n\
+    after_help = "Examples:\n  mehari trace http://127.0.0.1:8080/shop?item=7\n  mehari trace --location /shop --count 3\n  mehari trace --wait /shop/cart --json\n  mehari trace http://127.0.0.1:8080/shop -o shop.html\n  mehari trace --calls http://127.0.0.1:8080/shop\n\n\
                   With a URL the command sends the request (GET) to the server itself. With --location or --wait\n\
                   it waits for requests of other clients. Only the user of the server can trace, and a server\n\
                   that nobody traces measures nothing. Statements are shown with their placeholders, never with\n\
-                  the bound values."
+                  the bound values.\n\n\
+                  --calls stops the server's processes at each system call, from before the request until after its\n\
+                  cleanup. Other requests are slower meanwhile, by some microseconds for each of their calls."
 )]
 pub struct TraceOptions {
     /// Send a request for this address to the running server, and trace it.
@@ -37,6 +39,9 @@ pub struct TraceOptions {
     /// How many requests to trace.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
+    /// Show the system calls of the request: counted and timed, with the files that they are about.
+    #[arg(long, requires = "url", conflicts_with = "output")]
+    calls: bool,
     /// Print JSON, one line for each request.
     #[arg(long)]
     json: bool,
@@ -73,6 +78,10 @@ fn trace(options: &TraceOptions) -> Result<(), String> {
     let mut requests = Vec::new();
     if let Some(url) = &options.url {
         for _ in 0..options.count {
+            if options.calls {
+                show_calls(options, url)?;
+                continue;
+            }
             requests.push(trace_own(options.control.as_deref(), url, PATIENCE)?);
             give(options, &requests)?;
         }
@@ -108,17 +117,59 @@ fn counted(count: usize) -> String {
 /// learns the port before it can accept the connection. `patience` is the longest wait for the end
 /// of the request's cleanup.
 pub fn trace_own(control: Option<&Path>, url: &str, patience: Duration) -> Result<Anatomy, String> {
+    let (_, timeline) = sent_and_traced(control, url, patience)?;
+    Ok(Anatomy::of(&timeline))
+}
+
+/// Returns when the request was sent, and its timeline.
+fn sent_and_traced(
+    control: Option<&Path>,
+    url: &str,
+    patience: Duration,
+) -> Result<(u64, Timeline), String> {
     let request = TracedRequest::prepare(url)?;
     let port = request.port().map_err(|error| format!("{url}: {error}"))?;
     let mut order = Order::begin(control, &format!("1 client {port}"))?;
+    let since = mehari_observe::trace::now();
     let page = request.send().map_err(|error| format!("{url}: {error}"))?;
     if page.bytes == 0 {
         return Err(format!("{url}: the server closed the connection"));
     }
     order.wait_at_most(patience)?;
-    order.next().map_err(|reason| {
+    let timeline = order.next_timeline().map_err(|reason| {
         format!("{url}: {reason}; is this the address of the server at the control socket?")
-    })
+    })?;
+    Ok((since, timeline))
+}
+
+/// Sends a request and shows the server's system calls meanwhile. Another thread sends the request,
+/// because this thread lets the server's threads go on.
+fn show_calls(options: &TraceOptions, url: &str) -> Result<(), String> {
+    let control = options.control.as_deref();
+    let status = control::ask(control, "status")?;
+    let front = status["pid"]
+        .as_u64()
+        .and_then(|pid| u32::try_from(pid).ok());
+    let front = front.ok_or("the server does not tell its process number")?;
+    let mut watch = CallWatch::of(front).map_err(|error| error.to_string())?;
+    let (watched, sent) = std::thread::scope(|scope| {
+        let sending = scope.spawn(|| sent_and_traced(control, url, PATIENCE));
+        let watched = watch.run(|| sending.is_finished());
+        // Only running processes can end the request.
+        let recording = watch.finish();
+        let sent = sending.join();
+        (watched.map(|()| recording), sent)
+    });
+    let (since, timeline) = sent.map_err(|_| "the request was not sent")??;
+    let recording = watched.map_err(|error| error.to_string())?;
+    let report = CallReport::of(&timeline, front, since, recording);
+    let anatomy = Anatomy::of(&timeline);
+    if options.json {
+        sayln!("{}", output::calls_json(&anatomy, &report));
+    } else {
+        sayln!("{}", output::calls_text(&anatomy, &report));
+    }
+    Ok(())
 }
 
 /// Prints the last request, or writes the page of all.
@@ -167,10 +218,13 @@ impl Order {
     }
 
     fn next(&mut self) -> Result<Anatomy, String> {
+        Ok(Anatomy::of(&self.next_timeline()?))
+    }
+
+    fn next_timeline(&mut self) -> Result<Timeline, String> {
         let line = self.line("the server ended the tracing, as it does after five minutes")?;
-        let timeline: Timeline = serde_json::from_value(line)
-            .map_err(|error| format!("the server's answer is not understood: {error}"))?;
-        Ok(Anatomy::of(&timeline))
+        serde_json::from_value(line)
+            .map_err(|error| format!("the server's answer is not understood: {error}"))
     }
 
     /// Reads a line. `ended` is the reason if there is none.

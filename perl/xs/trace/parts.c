@@ -7,6 +7,8 @@
 
 /* The longest name of a part in bytes. */
 #define LONGEST_NAME 4096u
+/* The most texts that are joined to a name. */
+#define MOST_TEXTS 5
 
 bool mehari_traced;
 static uint64_t taken_at;
@@ -33,13 +35,14 @@ void mehari_trace_send(int kind, mehari_part part, const mehari_text *name, int 
   dTHX;
   if (!may_report(aTHX))
     return;
-  mehari_text parts[4] = {{(const char *)&part, sizeof part}};
+  mehari_text parts[MOST_TEXTS + 1] = {{(const char *)&part, sizeof part}};
   size_t room = LONGEST_NAME;
-  for (int i = 0; i < count && i < 3; i++) {
+  count = count < MOST_TEXTS ? count : MOST_TEXTS;
+  for (int i = 0; i < count; i++) {
     parts[i + 1] = (mehari_text){name[i].at, name[i].length < room ? name[i].length : room};
     room -= parts[i + 1].length;
   }
-  mehari_ring_put(MEHARI_RECORD_PART, (uint16_t)kind, parts, count < 3 ? count + 1 : 4);
+  mehari_ring_put(MEHARI_RECORD_PART, (uint16_t)kind, parts, count + 1);
 }
 
 void mehari_trace_report(int kind, uint64_t start, const char *what, mehari_text which)

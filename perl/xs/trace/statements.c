@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define LONGEST_TEXT 3000u
+#define LONGEST_DRIVER 31u
 
 typedef enum { ROWS_UNKNOWN, ROWS_RETURNED, ROWS_FETCHED, ROWS_IN_RESULT } how_to_count;
 
@@ -36,6 +37,7 @@ static struct {
   const HV *handle;
   char text[LONGEST_TEXT];
   size_t length;
+  char driver[LONGEST_DRIVER + 1];
 } call;
 
 /* Calls of fetch methods on one handle in a row. They are one part, because a part for each row
@@ -46,14 +48,16 @@ static struct {
   size_t method;
   char text[LONGEST_TEXT];
   size_t length;
+  char driver[LONGEST_DRIVER + 1];
 } fetches;
 
 static const char *method_name(size_t method) { return strrchr(methods[method].name, ':') + 1; }
 
-static void send_part(size_t method, mehari_part part, const char *text, size_t length)
+static void send_part(size_t method, mehari_part part, const char *driver, mehari_text text)
 {
-  mehari_text name[] = {{method_name(method), strlen(method_name(method))}, {": ", length ? 2 : 0}, {text, length}};
-  mehari_trace_send(MEHARI_PART_STATEMENT, part, name, 3);
+  const char *word = method_name(method);
+  mehari_text name[] = {{driver, strlen(driver)}, {"", *driver ? 1 : 0}, {word, strlen(word)}, {": ", text.length ? 2 : 0}, text};
+  mehari_trace_send(MEHARI_PART_STATEMENT, part, name, C_ARRAY_LENGTH(name));
 }
 
 void mehari_trace_send_fetches(void)
@@ -61,7 +65,7 @@ void mehari_trace_send_fetches(void)
   if (!fetches.handle)
     return;
   fetches.handle = NULL;
-  send_part(fetches.method, fetches.part, fetches.text, fetches.length);
+  send_part(fetches.method, fetches.part, fetches.driver, (mehari_text){fetches.text, fetches.length});
 }
 
 /* Returns the hash behind a handle, in which DBI keeps the handle's attributes. */
@@ -72,6 +76,21 @@ static HV *attributes_of(pTHX_ SV *handle)
   MAGIC *tie = SvRMAGICAL(SvRV(handle)) ? mg_find(SvRV(handle), PERL_MAGIC_tied) : NULL;
   SV *inner = tie ? tie->mg_obj : handle;
   return inner && SvROK(inner) && SvTYPE(SvRV(inner)) == SVt_PVHV ? (HV *)SvRV(inner) : NULL;
+}
+
+/* Copies the name of the driver: X of the class DBD::X::st that implements the handle. */
+static void read_driver(pTHX_ const HV *attributes)
+{
+  call.driver[0] = '\0';
+  SV **class = attributes ? hv_fetchs((HV *)attributes, "ImplementorClass", 0) : NULL;
+  if (!class || !SvPOK(*class) || SvCUR(*class) < 5 || memNE(SvPVX(*class), "DBD::", 5))
+    return;
+  const char *name = SvPVX(*class) + 5;
+  size_t length = strcspn(name, ":");
+  if (length > LONGEST_DRIVER)
+    return;
+  memcpy(call.driver, name, length);
+  call.driver[length] = '\0';
 }
 
 /* Copies the text of the statement: an argument, or what DBI has kept of the handle. */
@@ -131,7 +150,7 @@ static void end_call(uint64_t rows)
   call.is_running = false;
   if (!is_fetch_of_row(call.method)) {
     mehari_trace_send_fetches();
-    send_part(call.method, part, call.text, call.length);
+    send_part(call.method, part, call.driver, (mehari_text){call.text, call.length});
     return;
   }
   if (fetches.handle == call.handle && fetches.method == call.method) {
@@ -149,6 +168,7 @@ static void end_call(uint64_t rows)
   fetches.method = call.method;
   fetches.length = call.length;
   memcpy(fetches.text, call.text, call.length);
+  memcpy(fetches.driver, call.driver, sizeof fetches.driver);
 }
 
 /* Runs when perl leaves the scope of a call. A call that is still running has died. */
@@ -178,6 +198,7 @@ static void timed(pTHX_ CV *cv)
   SSize_t count = PL_stack_sp - (PL_stack_base + first) + 1;
   call.method = method;
   call.handle = count ? attributes_of(aTHX_ PL_stack_base[first]) : NULL;
+  read_driver(aTHX_ call.handle);
   read_text(aTHX_ PL_stack_base + first, count);
   call.is_running = true;
   call.start = mehari_trace_time();

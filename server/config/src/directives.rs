@@ -39,6 +39,7 @@ mod server;
 mod spelling;
 mod substitute;
 mod tls;
+mod tracing;
 mod traffic;
 mod virtual_roots;
 mod worker_limits;
@@ -49,6 +50,7 @@ pub const DIRECTIVES: &[Group] = &[
     tls::GROUP,
     managed::GROUP,
     traffic::GROUP,
+    tracing::GROUP,
     remote::GROUP,
     paths::GROUP,
     virtual_roots::GROUP,

@@ -67,6 +67,7 @@ mod spelling;
 mod substitute;
 mod text;
 mod tls;
+mod trace_export;
 mod traffic;
 mod upstream;
 mod user_dirs;
@@ -138,6 +139,7 @@ pub use team::{
 };
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
+pub use trace_export::TraceExport;
 pub use traffic::*;
 pub use upstream::*;
 pub use user_dirs::{UserDirs, UserPlace};

@@ -81,6 +81,8 @@ pub struct ProcessSettings {
     pub profile_folder: Option<PathBuf>,
     /// `ProfileLimit`.
     pub profile_limit: Option<u64>,
+    /// `TraceExport`.
+    pub trace_export: Option<crate::TraceExport>,
 }
 
 /// How the server samples its Perl all the time.

@@ -58,6 +58,7 @@ pub use respond::{answer, start_answer};
 use crate::content::Answer;
 use crate::handlers::HandlerOutcome;
 use crate::request::Protocol;
+use crate::shared::tracer::BegunRequest;
 use mehari_net::proxied;
 use mehari_observe::trace::Trace;
 use std::rc::Rc;
@@ -68,20 +69,33 @@ pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol
     let shared = client.shared();
     let is_head = client.method() == b"HEAD";
     context.start(shared, protocol, is_head);
-    if shared.tracer.is_armed() {
-        let line = (client.method(), client.target());
-        context.trace = shared.tracer.begin(context.id, client.peer(), line);
-    }
     context.host = shared.host(client.peer(), client.host());
     let site = shared.site();
-    if site.times_stages && context.trace.is_none() {
-        context.trace = Some(Rc::new(Trace::untold()));
-    }
     if let Some(rule) = &site.remote_address {
         let fields = client.fields().table();
         let fields = fields.iter().copied();
         context.client = proxied::client(rule, client.peer(), fields).map(Box::new);
     }
+    if shared.tracer.is_armed() {
+        begin_trace(client, context);
+    }
+    if site.times_stages && context.trace.is_none() {
+        context.trace = Some(Rc::new(Trace::untold()));
+    }
+}
+
+#[cold]
+fn begin_trace<C: ClientStream>(client: &C, context: &mut RequestContext) {
+    context.trace = client.shared().tracer.begin(&BegunRequest {
+        id: context.id,
+        method: client.method(),
+        target: client.target(),
+        host: client.host(),
+        protocol: context.protocol,
+        fields: client.fields(),
+        peer: client.peer(),
+        client: context.client(client.peer()),
+    });
 }
 
 /// Answers a request.

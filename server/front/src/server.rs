@@ -2,6 +2,7 @@
 //! [`Front::run`].
 
 mod accept;
+mod export_reports;
 pub mod probe;
 mod socket_handoff;
 mod warmup;
@@ -292,6 +293,8 @@ impl Front {
                 let watching = spawn_local(watch(shared.clone()));
                 let keeping = spawn_local(keep_history(shared.clone()));
                 let listening = spawn_local(listen_for_file_changes(shared.clone()));
+                shared.export_traces(&shared.site());
+                let telling = spawn_local(export_reports::tell(shared.clone()));
                 let how = await_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
                 if how != Stop::Now {
@@ -303,6 +306,10 @@ impl Front {
                 watching.abort();
                 keeping.abort();
                 listening.abort();
+                telling.abort();
+                if how != Stop::Now {
+                    shared.tracer.finish();
+                }
                 Ok(())
             })
             .await

@@ -192,9 +192,19 @@ impl Shared {
         self.lua.reconfigure(&site);
         self.connections.configure(&site);
         self.managed.configure(&site);
+        self.export_traces(&site);
         self.site.replace(Rc::new(site));
         self.routing.clear();
         self.lookups.maps.clear();
+    }
+
+    /// Follows `TraceExport` of the site.
+    pub fn export_traces(&self, site: &Site) {
+        if let Err(error) = self.tracer.export(site.process.trace_export.as_ref()) {
+            let text = format!("TraceExport: no thread can be started: {error}: no spans are sent");
+            let origin = Origin::default();
+            self.journal.error(0, LogLevel::Error, origin, &text);
+        }
     }
 
     /// Returns the number of the host that has this name at the local address of the connection.

@@ -21,6 +21,7 @@ pub mod range;
 pub mod status;
 pub mod target;
 pub mod token;
+pub mod trace_context;
 
 /// A field line: the name and the value as sent.
 pub type Field<'a> = (&'a [u8], &'a [u8]);

@@ -15,6 +15,7 @@ mod clock;
 mod counters;
 mod error;
 mod escape;
+pub mod export;
 mod journal;
 mod latency;
 mod output;

@@ -1,4 +1,4 @@
-//! The timeline of one traced request (`mehari trace`).
+//! The timeline of one traced request (`mehari trace`, `TraceExport`).
 //!
 //! The front notes the end of each of its own parts, so its parts follow each other without a gap.
 //! The pool adds the waits for a worker and the parts that the worker reports. When the request and
@@ -53,6 +53,8 @@ pub struct QueueWait {
 pub struct PerlPart {
     pub kind: &'static str,
     pub name: String,
+    /// The driver of a statement, such as `SQLite` of DBD::SQLite.
+    pub driver: Option<String>,
     pub from: u64,
     pub until: u64,
     /// The time of `count` calls together.
@@ -62,11 +64,22 @@ pub struct PerlPart {
     pub pid: u32,
 }
 
-type Receiver = Box<dyn Fn(Timeline)>;
+/// The trace context (W3C) for programs and back ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceContext {
+    /// The value of the field traceparent.
+    pub parent: String,
+    /// The value of the field tracestate.
+    pub state: Option<String>,
+}
+
+type Receiver = Box<dyn FnOnce(Timeline)>;
 
 /// The timeline of a request that is under way.
 pub struct Trace {
     timeline: RefCell<Timeline>,
+    most_parts: usize,
+    context: Option<TraceContext>,
     /// `None`: nobody gets the timeline; its stages go to the client (`ServerTiming`).
     give: Option<Receiver>,
 }
@@ -79,9 +92,11 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     /// Begins the timeline of a request. `give` gets the complete timeline.
-    pub fn begin(timeline: Timeline, give: impl Fn(Timeline) + 'static) -> Trace {
+    pub fn begin(timeline: Timeline, give: impl FnOnce(Timeline) + 'static) -> Trace {
         Trace {
             timeline: RefCell::new(timeline),
+            most_parts: MOST_PARTS,
+            context: None,
             give: Some(Box::new(give)),
         }
     }
@@ -93,6 +108,8 @@ impl Trace {
                 began: now(),
                 ..Timeline::default()
             }),
+            most_parts: MOST_PARTS,
+            context: None,
             give: None,
         }
     }
@@ -106,6 +123,23 @@ impl Trace {
     /// Timing): each with the milliseconds of all its parts, then the time since the beginning.
     pub fn server_timing(&self) -> String {
         server_timing::value(&self.timeline.borrow(), now())
+    }
+
+    /// Keeps at most so many parts of a worker.
+    pub fn keep_at_most(mut self, parts: usize) -> Trace {
+        self.most_parts = parts.min(MOST_PARTS);
+        self
+    }
+
+    /// Gives programs and back ends this trace context.
+    pub fn with_context(mut self, context: Option<TraceContext>) -> Trace {
+        self.context = context;
+        self
+    }
+
+    /// Returns the trace context for programs and back ends, if the spans are exported.
+    pub fn context(&self) -> Option<&TraceContext> {
+        self.context.as_ref()
     }
 
     /// Notes that a part of the front ends now.
@@ -154,7 +188,7 @@ impl Trace {
     /// Adds what a worker has reported.
     pub fn add(&self, part: PerlPart) {
         let mut timeline = self.timeline.borrow_mut();
-        if timeline.perl.len() < MOST_PARTS {
+        if timeline.perl.len() < self.most_parts {
             timeline.perl.push(part);
         } else {
             timeline.left_out += 1;
@@ -164,7 +198,7 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        if let Some(give) = &self.give {
+        if let Some(give) = self.give.take() {
             give(self.timeline.take());
         }
     }
@@ -186,6 +220,7 @@ mod tests {
         PerlPart {
             kind: "handler",
             name: "PerlResponseHandler My::Shop".to_owned(),
+            driver: None,
             from: 1,
             until: 2,
             busy: 1,

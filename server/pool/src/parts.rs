@@ -16,13 +16,19 @@ pub fn part(kind: u16, payload: &[u8]) -> Result<PerlPart, Broken> {
         .split_at_checked(size_of::<PartHeader>())
         .ok_or(WRONG)?;
     let part = numbers_of(numbers).ok_or(WRONG)?;
+    let (driver, name) = match memchr::memchr(0, name) {
+        Some(end) if kind == "statement" => (Some(&name[..end]), &name[end + 1..]),
+        _ => (None, name),
+    };
     let took = part.until.checked_sub(part.from).ok_or(WRONG)?;
     if part.busy > took || part.count == 0 || name.len() > LONGEST_NAME {
         return Err(WRONG);
     }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(PerlPart {
         kind,
-        name: String::from_utf8_lossy(name).into_owned(),
+        name: text(name),
+        driver: driver.map(text),
         from: part.from,
         until: part.until,
         busy: part.busy,
@@ -94,6 +100,15 @@ mod tests {
         );
         assert_eq!((read.from, read.until, read.busy), (10, 30, 15));
         assert_eq!((read.rows, read.count, read.pid), (Some(2), 3, 4711));
+        assert_eq!(read.driver, None);
+        let read = part(kinds::STATEMENT, &payload(SOUND, b"SQLite\0do: SELECT"));
+        let read = read.expect("a sound part");
+        assert_eq!(
+            (read.driver.as_deref(), &*read.name),
+            (Some("SQLite"), "do: SELECT")
+        );
+        let read = part(kinds::LOAD, &payload(SOUND, b"a\0b")).expect("a sound part");
+        assert_eq!((read.driver, &*read.name), (None, "a\0b"));
     }
 
     #[test]

@@ -394,7 +394,8 @@ pub mod part {
     /// A file that the request has loaded.
     pub const LOAD: u16 = 6;
     pub const SUBREQUEST: u16 = 7;
-    /// A method of DBI, or fetches in a row.
+    /// A method of DBI, or fetches in a row. The name begins with the driver and NUL, if the driver
+    /// is known.
     pub const STATEMENT: u16 = 8;
     pub const CLEANUP: u16 = 9;
     pub const NO_ROWS: u64 = u64::MAX;

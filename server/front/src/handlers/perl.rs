@@ -100,7 +100,7 @@ pub fn with_call<T>(
     }
     if let Some(parent) = request
         .field("traceparent")
-        .filter(|text| trace::is_well_formed(text))
+        .filter(|_| trace::has_trace(request))
     {
         variables.push((b"TRACEPARENT", parent));
     }

@@ -8,7 +8,7 @@ use crate::content::stat::{is_file, stat};
 use crate::content::{Answer, Content, FileTarget};
 use crate::handlers::{file, HandlerOutcome};
 use crate::pipeline::{rules, start, status_page};
-use crate::request::Request;
+use crate::request::{trace, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::{Handler, PassFrom, Proxied, Settings};
@@ -23,6 +23,18 @@ const PROXY: &[u8] = b"proxy:";
 
 /// Returns the remaining work for the request.
 pub fn continue_declined(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    declined: Declined,
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    trace::with_own_context(request, None, |request| {
+        carry_out(shared, request, settings, declined, body)
+    })
+}
+
+fn carry_out(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     settings: Option<&Settings>,

@@ -10,6 +10,7 @@ use crate::pipeline::included::Inside;
 use crate::pipeline::negotiate;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
 use crate::request::rule_state::ClientIdentity;
+use crate::request::trace::MadeParent;
 use crate::request::{canonical, trace, Fields, Request};
 use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
@@ -30,13 +31,16 @@ pub fn begin(
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
-    if route.settings.tracking.trace_parents && !trace::has_trace(request) {
-        let parent = trace::fresh(request.id);
-        let fields = trace::with_traceparent(request.fields, &parent);
-        let fields = Fields::List(&fields);
-        return start_unchanged(shared, &Request { fields, ..*request }, route, body);
+    let makes_parent = route.settings.tracking.trace_parents;
+    if !makes_parent && request.trace.is_none() {
+        return start_unchanged(shared, request, route, body);
     }
-    start_unchanged(shared, request, route, body)
+    // A request that the server itself has not sampled asks nobody to record spans.
+    let is_sampled = !shared.tracer.exports();
+    let made = makes_parent.then_some(MadeParent { is_sampled });
+    trace::with_own_context(request, made, |request| {
+        start_unchanged(shared, request, route, body)
+    })
 }
 
 fn start_unchanged(

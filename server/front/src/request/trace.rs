@@ -1,62 +1,142 @@
-//! Checks and makes the field traceparent of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>`
-//! (section 3.2). A client's value is kept. A missing value is made if the configuration says so.
+//! Finds and sets the fields of W3C Trace Context in a request. Their syntax is
+//! `mehari_http::trace_context`. A client's valid `traceparent` is kept unless the request is
+//! sampled for `TraceExport`. A missing value is made if the configuration says so.
 
-use crate::request::{Fields, Request, Table};
+use crate::request::{Field, Fields, Request, Table};
+use mehari_http::trace_context::{trace_state, TraceParent};
+use mehari_observe::trace::TraceContext;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-const NAME: &[u8] = b"traceparent";
+const PARENT: &[u8] = b"traceparent";
+const STATE: &[u8] = b"tracestate";
 
-/// Whether the value is valid, so that a program may forward it unchanged.
-pub fn is_well_formed(text: &[u8]) -> bool {
-    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    text.len() == 55
-        && text.iter().enumerate().all(|(at, byte)| match at {
-            2 | 35 | 52 => *byte == b'-',
-            _ => is_digit(byte),
-        })
+/// Returns the client's trace context. Several fields `traceparent`, or one that breaks a rule, are
+/// none.
+pub fn parent(fields: Fields<'_>) -> Option<TraceParent> {
+    TraceParent::only(values(fields, PARENT))
+}
+
+/// Returns the client's `tracestate`, if it is valid.
+pub fn state(fields: Fields<'_>) -> Option<String> {
+    trace_state(values(fields, STATE))
+}
+
+fn values<'a>(fields: Fields<'a>, name: &'static [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let named = fields
+        .iter()
+        .filter(|(known, _)| known.eq_ignore_ascii_case(name));
+    named.map(|(_, value)| value)
 }
 
 /// Whether the request has a valid traceparent.
 pub fn has_trace(request: &Request<'_>) -> bool {
-    request.field("traceparent").is_some_and(is_well_formed)
+    parent(request.fields).is_some()
 }
 
-/// Makes a new value, with the recorded flag.
-pub fn fresh(id: u64) -> Vec<u8> {
+/// Makes a new value.
+fn fresh(id: u64, is_sampled: bool) -> TraceParent {
     // Each process has another random key, so two servers make different values.
     let random = RandomState::new();
-    let [high, low, span] = [0u8, 1, 2].map(|part| random.hash_one((id, part)));
-    // A span id of zero would be invalid.
-    format!("00-{high:016x}{low:016x}-{:016x}-01", span.max(1)).into_bytes()
+    // An identity of zero would be invalid.
+    let [high, low, span] = [0u8, 1, 2].map(|part| random.hash_one((id, part)).max(1));
+    let flags = u8::from(is_sampled) * TraceParent::SAMPLED;
+    let trace = u128::from(high) << 64 | u128::from(low);
+    TraceParent { trace, span, flags }
 }
 
-/// Returns the fields with this traceparent in place of the request's.
-pub fn with_traceparent<'a>(fields: Fields<'a>, parent: &'a [u8]) -> Table<'a> {
-    let others = fields
+/// Returns the fields with this trace context in place of the request's.
+pub fn with_context<'a>(fields: Fields<'a>, context: &'a TraceContext) -> Table<'a> {
+    let state = context
+        .state
+        .as_ref()
+        .map(|state| (STATE, state.as_bytes()));
+    let own = [(PARENT, context.parent.as_bytes())];
+    others(fields).chain(own).chain(state).collect()
+}
+
+/// Calls `give` with the request that programs and back ends get. Its trace context is that of the
+/// exported spans, or one that `CreateTraceParent` makes.
+pub fn with_own_context<T>(
+    request: &Request<'_>,
+    makes_parent: Option<MadeParent>,
+    give: impl FnOnce(&Request<'_>) -> T,
+) -> T {
+    let exported = request.trace.and_then(|trace| trace.context());
+    let made = makes_parent.filter(|_| exported.is_none() && !has_trace(request));
+    let made = made.map(|made| TraceContext {
+        parent: fresh(request.id, made.is_sampled).to_string(),
+        state: None,
+    });
+    let Some(context) = exported.or(made.as_ref()) else {
+        return give(request);
+    };
+    let fields = with_context(request.fields, context);
+    let fields = Fields::List(&fields);
+    give(&Request { fields, ..*request })
+}
+
+/// That a request without a valid traceparent gets one.
+#[derive(Debug, Clone, Copy)]
+pub struct MadeParent {
+    /// Whether back ends should record their spans.
+    pub is_sampled: bool,
+}
+
+/// The fields that are not about traces.
+fn others(fields: Fields<'_>) -> impl Iterator<Item = Field<'_>> {
+    let is_about_traces =
+        |name: &[u8]| name.eq_ignore_ascii_case(PARENT) || name.eq_ignore_ascii_case(STATE);
+    fields
         .iter()
-        .filter(|(name, _)| !name.eq_ignore_ascii_case(NAME));
-    others.chain([(NAME, parent)]).collect()
+        .filter(move |(name, _)| !is_about_traces(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Field;
 
     #[test]
-    fn what_is_made_is_well_formed_and_never_the_same() {
-        let made: std::collections::HashSet<Vec<u8>> = (0..1000).map(|id| fresh(id / 2)).collect();
+    fn what_is_made_is_never_the_same() {
+        let made: std::collections::HashSet<String> = (0..1000)
+            .map(|id| fresh(id / 2, id % 2 == 0).to_string())
+            .collect();
         assert_eq!(made.len(), 1000);
-        assert!(made.iter().all(|parent| is_well_formed(parent)));
+        let read = made
+            .iter()
+            .filter_map(|text| TraceParent::parse(text.as_bytes()));
+        assert_eq!(read.filter(|parent| parent.is_sampled()).count(), 500);
     }
 
     #[test]
-    fn it_takes_the_place_of_what_was_none() {
-        let fields: [Field; 3] = [(b"a", b"1"), (b"Traceparent", b"nonsense"), (b"b", b"2")];
-        let parent = fresh(1);
-        let table = with_traceparent(Fields::List(&fields), &parent);
-        let names: Vec<&[u8]> = table.as_slice().iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, [&b"a"[..], b"b", NAME]);
+    fn context_takes_the_place_of_the_clients() {
+        let fields: [Field; 4] = [
+            (b"a", b"1"),
+            (b"Traceparent", b"nonsense"),
+            (b"TraceState", b"x=1"),
+            (b"b", b"2"),
+        ];
+        let mut context = TraceContext {
+            parent: fresh(1, true).to_string(),
+            state: None,
+        };
+        let names = |context: &TraceContext| -> Vec<Vec<u8>> {
+            let table = with_context(Fields::List(&fields), context);
+            table.iter().map(|(name, _)| name.to_vec()).collect()
+        };
+        assert_eq!(names(&context), [&b"a"[..], b"b", PARENT]);
+        context.state = Some("y=2".to_owned());
+        assert_eq!(names(&context), [&b"a"[..], b"b", PARENT, STATE]);
+    }
+
+    #[test]
+    fn two_parents_are_none() {
+        let made = [fresh(1, true).to_string(), fresh(2, true).to_string()];
+        let fields: [Field; 2] = [
+            (b"traceparent", made[0].as_bytes()),
+            (b"TRACEPARENT", made[1].as_bytes()),
+        ];
+        assert_eq!(parent(Fields::List(&fields)), None);
+        assert!(parent(Fields::List(&fields[..1])).is_some());
     }
 }

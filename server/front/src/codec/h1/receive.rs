@@ -79,7 +79,9 @@ impl<S: Stream> Connection<S> {
             return None;
         }
         if let Some(times) = &self.peer.times {
-            times.note_head(trace::now());
+            if self.shared.tracer.wants_times() {
+                times.note_head(trace::now());
+            }
         }
         if self.served == 0 && self.scan.is_untouched() {
             let known = bytes.len().min(PREFACE.len());

@@ -8,6 +8,7 @@ use crate::shared::meters::{Meters, BOUNDS_US};
 use crate::shared::Shared;
 use mehari_pool::{DeferredStatus, TeamStatus};
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
 pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
@@ -98,6 +99,17 @@ fn write(shared: &Shared, page: &mut Page) {
             "{name}_total{{action=\"{action}\"}} {}",
             count.get()
         );
+    }
+    let exported = &shared.tracer.exported;
+    let name = "mehari_trace_export_spans";
+    page.counters(name, "Spans of TraceExport, by the outcome.");
+    for (outcome, count) in [
+        ("sent", &exported.sent),
+        ("dropped", &exported.dropped),
+        ("refused", &exported.refused),
+    ] {
+        let count = count.load(Ordering::Relaxed);
+        let _ = writeln!(page.text, "{name}_total{{outcome=\"{outcome}\"}} {count}");
     }
     page.gauge(
         "mehari_connections_open",

@@ -1,0 +1,57 @@
+//! What the tracer looks at when a request begins.
+
+use super::sampler::Sample;
+use crate::request::{Fields, Peer, Protocol};
+use mehari_http::host::split_port;
+use mehari_observe::export::SampledRequest;
+
+/// A request whose head is complete.
+pub struct BegunRequest<'a> {
+    pub id: u64,
+    pub method: &'a [u8],
+    /// Path and query.
+    pub target: &'a [u8],
+    /// The host that the client asked for, with its port.
+    pub host: &'a [u8],
+    pub protocol: Protocol,
+    pub fields: Fields<'a>,
+    pub peer: &'a Peer,
+    /// The client that a trusted proxy has named, or else the peer.
+    pub client: &'a Peer,
+}
+
+impl BegunRequest<'_> {
+    /// Returns what the exporter needs of the request beyond its timeline.
+    pub(super) fn sampled(&self, sample: Sample) -> SampledRequest {
+        const LONGEST: usize = 1024;
+        let text = |bytes: &[u8]| {
+            let bytes = &bytes[..bytes.len().min(LONGEST)];
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        let (host, port) = match split_port(self.host) {
+            (b"", _) => (
+                self.peer.server_addr.as_bytes(),
+                Some(self.peer.server_port),
+            ),
+            (host, digits) => (host, text(digits).parse().ok()),
+        };
+        SampledRequest {
+            identity: sample.identity,
+            state: sample.state,
+            scheme: if self.peer.tls.is_some() {
+                "https"
+            } else {
+                "http"
+            },
+            version: match self.protocol {
+                Protocol::Http10 => "1.0",
+                Protocol::Http11 => "1.1",
+                Protocol::Http2 => "2",
+            },
+            host: text(host),
+            port,
+            client: text(self.client.remote_addr.as_bytes()),
+            user_agent: text(self.fields.get("user-agent").unwrap_or_default()),
+        }
+    }
+}

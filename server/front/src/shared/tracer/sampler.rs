@@ -1,0 +1,205 @@
+//! Chooses the requests whose spans are exported (`TraceExport`), and gives their spans numbers.
+
+use crate::request::{trace, Fields};
+use mehari_http::trace_context::TraceParent;
+use mehari_observe::export::{Exporter, SpanIdentity};
+use mehari_observe::trace::TraceContext;
+use std::cell::Cell;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+/// How many requests before a sampled one the times of arrival are noted. Requests of several
+/// connections can begin in between.
+const READY: u32 = 16;
+
+/// The trace context of a sampled request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    pub identity: SpanIdentity,
+    /// The client's `tracestate`.
+    pub state: Option<String>,
+    /// The bits of the field traceparent for programs and back ends.
+    flags: u8,
+}
+
+impl Sample {
+    /// Returns the trace context for programs and back ends.
+    pub fn context(&self) -> TraceContext {
+        let parent = TraceParent {
+            trace: self.identity.trace,
+            span: self.identity.inner,
+            flags: self.flags,
+        };
+        TraceContext {
+            parent: parent.to_string(),
+            state: self.state.clone(),
+        }
+    }
+}
+
+pub struct Sampler {
+    pub exporter: Exporter,
+    chance: Chance,
+    follows_parents: bool,
+}
+
+impl Sampler {
+    pub fn new(exporter: Exporter) -> Sampler {
+        let settings = exporter.settings();
+        Sampler {
+            chance: Chance::of_one_in(settings.every),
+            follows_parents: settings.follows_parents,
+            exporter,
+        }
+    }
+
+    /// Whether one of the next requests may be sampled.
+    pub fn is_ready(&self) -> bool {
+        self.follows_parents || self.chance.until_next.get() <= READY
+    }
+
+    /// Decides whether a request with these fields is sampled.
+    pub fn sample(&self, fields: Fields<'_>) -> Option<Sample> {
+        sample(&self.chance, self.follows_parents, fields)
+    }
+}
+
+fn sample(chance: &Chance, follows_parents: bool, fields: Fields<'_>) -> Option<Sample> {
+    let parent = if follows_parents {
+        let parent = trace::parent(fields);
+        let is_sampled = parent.map_or_else(|| chance.comes(), TraceParent::is_sampled);
+        is_sampled.then_some(parent)?
+    } else {
+        chance.comes().then(|| trace::parent(fields))?
+    };
+    let flags = parent.map_or(0, |parent| parent.flags);
+    Some(Sample {
+        identity: SpanIdentity {
+            trace: parent.map_or_else(|| chance.trace(), |parent| parent.trace),
+            parent: parent.map(|parent| parent.span),
+            span: chance.number(),
+            inner: chance.number(),
+        },
+        state: parent.and_then(|_| trace::state(fields)),
+        flags: flags | TraceParent::SAMPLED,
+    })
+}
+
+/// Takes one of so many requests. The gaps are random, so no pattern of requests is preferred.
+struct Chance {
+    one_in: u32,
+    /// The number of requests until the next one is taken.
+    until_next: Cell<u32>,
+    random: RandomState,
+    drawn: Cell<u64>,
+}
+
+impl Chance {
+    fn of_one_in(one_in: u32) -> Chance {
+        let chance = Chance {
+            one_in,
+            until_next: Cell::new(0),
+            random: RandomState::new(),
+            drawn: Cell::new(0),
+        };
+        chance.until_next.set(chance.gap());
+        chance
+    }
+
+    /// Returns a random number from 1 to 2N - 1, whose mean is N.
+    fn gap(&self) -> u32 {
+        let choices = u64::from(self.one_in) * 2 - 1;
+        // The number is smaller than 2^32.
+        (self.number() % choices) as u32 + 1
+    }
+
+    /// Counts a request. Returns whether the request is taken.
+    fn comes(&self) -> bool {
+        let left = self.until_next.get() - 1;
+        if left > 0 {
+            self.until_next.set(left);
+            return false;
+        }
+        self.until_next.set(self.gap());
+        true
+    }
+
+    /// Returns a random number above 0.
+    fn number(&self) -> u64 {
+        let drawn = self.drawn.get();
+        self.drawn.set(drawn.wrapping_add(1));
+        self.random.hash_one(drawn).max(1)
+    }
+
+    fn trace(&self) -> u128 {
+        u128::from(self.number()) << 64 | u128::from(self.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Field;
+
+    const SAMPLED: &[u8] = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03";
+    const UNSAMPLED: &[u8] = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+
+    fn with<'a>(fields: &'a [Field<'a>]) -> Fields<'a> {
+        Fields::List(fields)
+    }
+
+    #[test]
+    fn one_request_in_so_many_is_taken() {
+        let count = |one_in: u32| {
+            let chance = Chance::of_one_in(one_in);
+            (0..100_000).filter(|_| chance.comes()).count()
+        };
+        assert_eq!(count(1), 100_000);
+        let hundredth = count(100);
+        assert!((850..1_150).contains(&hundredth), "{hundredth}");
+        assert!(count(u32::MAX) <= 1);
+    }
+
+    #[test]
+    fn trace_of_the_client_goes_on() {
+        let fields: [Field; 2] = [(b"traceparent", SAMPLED), (b"tracestate", b"a=1")];
+        let all = Chance::of_one_in(1);
+        let sample = sample(&all, false, with(&fields)).expect("sampled");
+        assert_eq!(sample.identity.trace, 0x0af7651916cd43dd8448eb211c80319c);
+        assert_eq!(sample.identity.parent, Some(0xb7ad6b7169203331));
+        assert_eq!(sample.state.as_deref(), Some("a=1"));
+        let sent = sample.context().parent;
+        assert!(
+            sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-"),
+            "{sent}"
+        );
+        assert!(
+            sent.ends_with("-03") && !sent.contains("b7ad6b7169203331"),
+            "{sent}"
+        );
+    }
+
+    #[test]
+    fn decision_of_the_client_counts_only_where_parents_are_followed() {
+        let field = |value| [(&b"traceparent"[..], value)];
+        let never = Chance::of_one_in(u32::MAX);
+        never.until_next.set(1_000);
+        let all = Chance::of_one_in(1);
+        assert!(sample(&never, true, with(&field(SAMPLED))).is_some());
+        assert!(sample(&never, false, with(&field(SAMPLED))).is_none());
+        assert!(sample(&all, true, with(&field(UNSAMPLED))).is_none());
+        let own = sample(&all, false, with(&field(UNSAMPLED))).expect("sampled");
+        assert!(own.context().parent.ends_with("-01"));
+    }
+
+    #[test]
+    fn invalid_context_begins_a_new_trace_without_state() {
+        let invalid: [Field; 2] = [(b"traceparent", b"00-1-2-03"), (b"tracestate", b"a=1")];
+        let all = Chance::of_one_in(1);
+        let one = sample(&all, true, with(&invalid)).expect("sampled");
+        let two = sample(&all, true, with(&invalid)).expect("sampled");
+        assert_eq!((one.identity.parent, &one.state), (None, &None));
+        assert_ne!(one.identity.trace, two.identity.trace);
+        assert_ne!(one.identity.span, one.identity.inner);
+    }
+}

@@ -1,0 +1,129 @@
+//! The requests that wait for the thread: a queue with a limit of requests and of bytes. The
+//! thread gathers a batch, so most requests wake nobody.
+
+use super::ExportedRequest;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most bytes that wait.
+const MOST_BYTES: usize = 16 << 20;
+/// The most requests and bytes of one batch, and how long the first request waits for others.
+const BATCH: usize = 100;
+const BATCH_BYTES: usize = 1 << 20;
+const GATHERING: Duration = Duration::from_secs(1);
+
+pub struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+    /// The most requests that wait.
+    most: usize,
+}
+
+#[derive(Default)]
+struct QueueState {
+    waiting: VecDeque<ExportedRequest>,
+    bytes: usize,
+    /// No request comes any more.
+    is_closed: bool,
+    /// The thread has ended.
+    has_ended: bool,
+}
+
+impl QueueState {
+    /// `most`: the most requests that wait.
+    fn has_batch(&self, most: usize) -> bool {
+        self.waiting.len() >= most.min(BATCH) || self.bytes >= BATCH_BYTES
+    }
+}
+
+impl Queue {
+    pub fn new(most: usize) -> Queue {
+        Queue {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            most,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a request. Returns false if there is no room.
+    pub fn push(&self, request: ExportedRequest) -> bool {
+        let bytes = request.bytes();
+        let mut state = self.lock();
+        let has_room = state.waiting.len() < self.most && state.bytes + bytes <= MOST_BYTES;
+        if state.is_closed || !has_room {
+            return false;
+        }
+        let had_batch = state.has_batch(self.most);
+        state.waiting.push_back(request);
+        state.bytes += bytes;
+        let wakes = state.waiting.len() == 1 || !had_batch && state.has_batch(self.most);
+        drop(state);
+        if wakes {
+            self.changed.notify_all();
+        }
+        true
+    }
+
+    /// Waits for requests. `None`: no more come.
+    pub fn next_batch(&self) -> Option<Vec<ExportedRequest>> {
+        let mut state = self.lock();
+        while state.waiting.is_empty() && !state.is_closed {
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let gathers = |state: &mut QueueState| !state.has_batch(self.most) && !state.is_closed;
+        let waited = self.changed.wait_timeout_while(state, GATHERING, gathers);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
+            let Some(request) = state.waiting.pop_front() else {
+                break;
+            };
+            bytes += request.bytes();
+            batch.push(request);
+        }
+        state.bytes -= bytes;
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    /// Waits, unless the queue is closed. Returns whether the queue is open.
+    pub fn pause(&self, time: Duration) -> bool {
+        let is_open = |state: &mut QueueState| !state.is_closed;
+        let waited = self.changed.wait_timeout_while(self.lock(), time, is_open);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !state.is_closed
+    }
+
+    /// Ends the queue: the thread sends what waits, and ends.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Notes that the thread ends.
+    pub fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_all();
+    }
+
+    pub fn wait_for_end(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        let mut state = self.lock();
+        while !state.has_ended {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
