@@ -42,6 +42,7 @@ fn a_log_format_gives_the_same_line_as_apache() {
             response: b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX-Two:  words \r\n",
             environment: &environment,
             variables: &variables,
+            query: None,
             file: b"/srv/hello.pl",
             handler: "registry",
             first_status: 200,

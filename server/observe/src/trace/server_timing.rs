@@ -102,6 +102,7 @@ mod tests {
             count,
             rows: None,
             pid: 7,
+            driver: None,
         }
     }
 
