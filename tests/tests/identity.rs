@@ -6,6 +6,7 @@ use mehari_harness::{eventually, needs, needs_machine, Builder, Server, PATIENCE
 use rustix::process::Signal;
 use std::fs::{set_permissions, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::Mutex;
 
 const USER: &str = "www-data";
 
@@ -128,13 +129,14 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
         .contains("/registry/who.pl"));
 }
 
-/// Returns a port below 1024 that is free.
+/// Returns a port below 1024 that is free. Tests that run side by side get different ports.
 fn port_of_root() -> u16 {
+    static LAST: Mutex<u16> = Mutex::new(1024);
+    let mut last = LAST.lock().expect("no test panics here");
     let free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    (700..1024)
-        .rev()
-        .find(free)
-        .expect("a free port below 1024")
+    let mut ports = (700..*last).rev();
+    *last = ports.find(free).expect("a free port below 1024");
+    *last
 }
 
 fn make_certificate(pem: &std::path::Path) {

@@ -2,8 +2,8 @@ package Mehari::Explanation;
 
 # Looks through a script's compiled code for what the rung `rewind` cannot restore. `mehari explain`
 # prints the findings. The process that explains a script calls `look` (xs/process/explanation.c).
-# While a script serves requests, perl/xs/rewind/process_number.c and the files beside it check what each
-# request has really done.
+# While a script serves requests, perl/xs/rewind/process_number.c and the files beside it check what
+# each request has really done.
 
 use strict;
 use warnings;
