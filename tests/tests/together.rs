@@ -6,7 +6,7 @@
 //! once, because a killed worker loses the call that it has begun.
 
 use mehari_harness::scripts::plain;
-use mehari_harness::{eventually, Connection, Request, Server, PATIENCE};
+use mehari_harness::{eventually, processes, Connection, Request, Server, PATIENCE};
 use rustix::process::Signal;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -139,7 +139,11 @@ fn pools_keep_their_deferred_calls_through_deaths_reloads_and_upgrades() {
         }
         go_on();
     });
+    let last = server.pid();
     server.signal(Signal::Term);
+    let has_ended = eventually(PATIENCE, || !processes::is_alive(last));
+    assert!(has_ended, "{}", server.log.text());
+    // The first process, whose work the last one has done.
     assert!(server.wait().is_some_and(|status| status.success()));
     check(&server, &answers.into_inner().expect("no panic"));
 }
