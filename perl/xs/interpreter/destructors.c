@@ -109,8 +109,9 @@ static int by_stash(const void *a, const void *b)
 
 static bool is_noted(HV *stash)
 {
+  class wanted = {stash, 0, 0};
   if (are_sorted)
-    return bsearch(&(class){stash, 0, 0}, classes, class_count, sizeof *classes, by_stash);
+    return bsearch(&wanted, classes, class_count, sizeof *classes, by_stash) != NULL;
   for (size_t i = 0; i < class_count; i++)
     if (classes[i].stash == stash)
       return true;
