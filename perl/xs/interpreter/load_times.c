@@ -47,5 +47,5 @@ void mehari_load_ended(pTHX)
   if (!name || !count || running[count - 1].stack != PL_curstackinfo || running[count - 1].depth != cxstack_ix)
     return;
   uint64_t taken = mehari_load_clock() - running[--count].begun;
-  (void)hv_store_ent(get_hv("Mehari::Inspect::load_us", GV_ADD), name, newSVnv(taken / 1000.0), 0);
+  (void)hv_store_ent(get_hv("Mehari::Inspect::load_us", GV_ADDMULTI), name, newSVnv(taken / 1000.0), 0);
 }

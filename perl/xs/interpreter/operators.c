@@ -185,7 +185,7 @@ static void note_place(pTHX_ IO *io)
   }
   char number[16];
   int length = snprintf(number, sizeof number, "%d", file);
-  (void)hv_store(get_hv("Mehari::ForkLint::place", GV_ADD), number, length, text, 0);
+  (void)hv_store(get_hv("Mehari::ForkLint::place", GV_ADDMULTI), number, length, text, 0);
 }
 
 static OP *run_socket(pTHX)
