@@ -157,6 +157,13 @@ void mehari_destructors_note(pTHX)
     qsort(instances, instance_count, sizeof *instances, by_address);
 }
 
+void mehari_destructors_note_names(pTHX)
+{
+  for (size_t i = 0; i < class_count; i++)
+    if (SvTYPE(classes[i].stash) == SVt_PVHV && !has_destructor(aTHX_ classes[i].stash) && !unnoted_within(classes[i].stash))
+      classes[i].names = HvTOTALKEYS(classes[i].stash);
+}
+
 static bool may_have_instances(pTHX_ const class *this)
 {
   if (SvTYPE(this->stash) != SVt_PVHV)

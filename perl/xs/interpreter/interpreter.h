@@ -52,6 +52,9 @@ void mehari_sizes_boot(pTHX);
 /* destructors.c: whether perl must destroy its objects. */
 /* Notes the objects that exist before the program runs, because these are not the program's. */
 void mehari_destructors_note(pTHX);
+/* Notes the names that the server has added to classes without destructors since then. Otherwise
+ * each request would search these classes for new ones. */
+void mehari_destructors_note_names(pTHX);
 bool mehari_destructors_due(pTHX);
 /* Calls the destructors of all objects that are not noted. Then the process ends or is rewound, so
  * the objects stay as they are. */

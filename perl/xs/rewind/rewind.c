@@ -58,6 +58,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   mehari_rewind_watch_variables(aTHX);
   mehari_watch_loaded(aTHX);
   own->reach = mehari_rewind_reach();
+  mehari_destructors_note_names(aTHX);
   mehari_rewind_tidy(aTHX);
   refusal = mehari_rewind_lay_out(own);
   if (refusal)
