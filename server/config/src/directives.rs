@@ -7,7 +7,7 @@
 use crate::directive::{Directive, Group};
 
 pub use proxy::chosen_back_end;
-pub use refused::{Refused, REFUSED};
+pub use refused::{Foreign, Refused, FOREIGN, REFUSED};
 
 mod access;
 mod cache;

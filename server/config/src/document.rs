@@ -3,7 +3,7 @@
 
 use serde_json::{json, Value};
 
-use crate::{Directive, DirectivePlace, Group, Shape, DIRECTIVES, REFUSED, SECTIONS};
+use crate::{Directive, DirectivePlace, Group, Shape, DIRECTIVES, FOREIGN, REFUSED, SECTIONS};
 
 /// Describes every directive with all its properties. A property that does not apply is null.
 pub fn directives_json() -> Value {
@@ -84,6 +84,10 @@ pub fn markdown() -> String {
             &names.join(", "),
             refused.why,
         ]));
+    }
+    for foreign in FOREIGN {
+        let names = code(&format!("{}...", foreign.prefix));
+        page.push_str(&row(&[&code(foreign.module), &names, foreign.why]));
     }
     page
 }

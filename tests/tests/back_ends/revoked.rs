@@ -1,5 +1,5 @@
-//! Tests the authorities of a folder, revocation lists and chains for `https://` back ends. Each row
-//! must end as it ends in Apache.
+//! Tests the authorities of a folder, revocation lists and chains for `https://` back ends. Each
+//! row must end as it ends in Apache.
 
 use crate::builder;
 use crate::secure::{authority, behind_tls, parameters, signed, Pair};

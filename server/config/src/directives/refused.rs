@@ -2,7 +2,8 @@
 //!
 //! A line with a refused directive is a problem, whose message gives the reason.
 //! docs/reference/directives.md lists the refused directives. The names are those that Apache 2.4
-//! and its modules in Debian register.
+//! and its modules in Debian register. Of the modules of other packages, the beginning of the names
+//! is known.
 
 /// The directives of one module that are refused.
 pub struct Refused {
@@ -10,6 +11,82 @@ pub struct Refused {
     pub module: &'static str,
     pub why: &'static str,
     pub directives: &'static [&'static str],
+}
+
+/// A module of another package than Apache's. All names of its directives begin alike.
+pub struct Foreign {
+    /// The source file of the module, as `<IfModule>` names it.
+    pub module: &'static str,
+    /// The beginning of the names, in any case.
+    pub prefix: &'static str,
+    pub why: &'static str,
+}
+
+/// The modules of Debian's other packages whose directives are refused.
+pub const FOREIGN: &[Foreign] = &[
+    Foreign {
+        module: "mod_auth_openidc.c",
+        prefix: "OIDC",
+        why: "the application, or a PerlAuthenHandler, logs users in by OpenID Connect",
+    },
+    Foreign {
+        module: "mod_authz_svn.c",
+        prefix: "AuthzSVN",
+        why: "WebDAV is not served: svnserve serves the repositories of Subversion",
+    },
+    Foreign {
+        module: "mod_dav_svn.c",
+        prefix: "SVN",
+        why: "WebDAV is not served: svnserve serves the repositories of Subversion",
+    },
+    Foreign {
+        module: "mod_evasive20.c",
+        prefix: "DOS",
+        why: "ClientRequestRate, MaxConcurrentReqs and MaxConnectionsPerClient limit clients",
+    },
+    Foreign {
+        module: "mod_passenger.c",
+        prefix: "Passenger",
+        why: "the application runs in its own server, to which ProxyPass leads",
+    },
+    Foreign {
+        module: "mod_php.c",
+        prefix: "php_",
+        why: "PHP runs behind `SetHandler \"proxy:fcgi:...\"`, and php.ini and .user.ini have its \
+              settings",
+    },
+    Foreign {
+        module: "mod_php.c",
+        prefix: "PHPIniDir",
+        why: "PHP runs behind `SetHandler \"proxy:fcgi:...\"`, and php-fpm chooses its php.ini",
+    },
+    Foreign {
+        module: "mod_qos.c",
+        prefix: "QS_",
+        why: "ClientRequestRate, MaxConcurrentReqs and MaxConnectionsPerClient limit clients",
+    },
+    Foreign {
+        module: "mod_security2.c",
+        prefix: "Sec",
+        why: "`<If>`, `Require expr` and RewriteRule with [F] refuse requests, and a \
+              PerlAccessHandler can judge more of them",
+    },
+    Foreign {
+        module: "mod_wsgi.c",
+        prefix: "WSGI",
+        why: "a Python application runs in its own server, to which ProxyPass leads by \
+              `uwsgi://` or `http://`",
+    },
+];
+
+/// Returns the module of another package that has a directive with this name. The name may be in
+/// any case.
+pub(crate) fn foreign(name: &str) -> Option<&'static Foreign> {
+    let begins = |module: &&Foreign| {
+        let start = name.get(..module.prefix.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(module.prefix))
+    };
+    FOREIGN.iter().find(begins)
 }
 
 /// Returns the refused directives of the module that has a directive with this name. The name may
