@@ -242,3 +242,28 @@ fn named_groups_of_sections_set_variables_as_in_apache() {
         ],
     );
 }
+
+#[test]
+fn a_folder_without_its_slash_has_the_rules_that_it_has_in_apache() {
+    let lines = "\
+        <Directory @ROOT@>\nRequire all denied\n</Directory>\n\
+        <Directory @ROOT@/htdocs>\nAllowOverride All\nRequire all denied\n</Directory>\n\
+        <DirectoryMatch \"(@ROOT@/htdocs/open|@ROOT@/htdocs/kept)\">\nRequire all granted\n</DirectoryMatch>\n";
+    let build = || {
+        site(lines)
+            .file("htdocs/open/page.html", "open")
+            .file("htdocs/kept/page.html", "kept")
+            .file("htdocs/closed/page.html", "closed")
+    };
+    let mut pair = Pair::start(build).mask(MASK);
+    for (target, status) in [
+        ("/open", 301),
+        ("/open/page.html", 200),
+        ("/kept", 301),
+        ("/closed", 403),
+        ("/closed/page.html", 403),
+        ("/none", 403),
+    ] {
+        assert_eq!(pair.get(target).status, status, "{target}");
+    }
+}

@@ -17,7 +17,7 @@ const SCRIPTS: [(&str, &str); 5] = [
 ];
 
 /// Places below `/t`, each with the lines of its section.
-const PLACES: [(&str, &str); 24] = [
+const PLACES: [(&str, &str); 25] = [
     ("simple", "SetOutputFilter SUBSTITUTE\nSubstitute s/foo/X/"),
     ("caseless", "SetOutputFilter SUBSTITUTE\nSubstitute s|foo|X|i"),
     ("fixed", "SetOutputFilter SUBSTITUTE\nSubstitute s/f.o/X/n"),
@@ -26,6 +26,7 @@ const PLACES: [(&str, &str); 24] = [
     ("groups", "SetOutputFilter SUBSTITUTE\nSubstitute \"s/(f)(o+)/[$2$1$0&\\\\$1\\\\2$3\\\\n]/\""),
     ("begin", "SetOutputFilter SUBSTITUTE\nSubstitute s/^a/X/"),
     ("end", "SetOutputFilter SUBSTITUTE\nSubstitute s/o$/E/"),
+    ("rest", "SetOutputFilter SUBSTITUTE\nSubstitute s/bar.*$/R/"),
     ("newline", "SetOutputFilter SUBSTITUTE\nSubstitute \"s/foo\\\\n/Y/\"\nSubstitute s/b$/E/"),
     ("two", "SetOutputFilter SUBSTITUTE\nSubstitute s/foo/b/\nSubstitute \"s/b b/YY/\""),
     ("quick", "SetOutputFilter SUBSTITUTE\nSubstitute s/foo/b/q\nSubstitute \"s/b b/YY/q\""),

@@ -129,6 +129,25 @@ impl Arguments<'_> {
         })
     }
 
+    /// Checks that the words are one of `values`, in any case. `why` says why there is no other
+    /// value.
+    pub fn only(&self, values: &[&str], why: &str) -> Result<(), Fault> {
+        let words: Vec<&str> = self.words.iter().map(|word| &*word.text).collect();
+        let written = words.join(" ");
+        if values
+            .iter()
+            .any(|value| value.eq_ignore_ascii_case(&written))
+        {
+            return Ok(());
+        }
+        let expected = self.shape.usage();
+        let message = format!(
+            "expected `{} {expected}`, not `{written}`: {why}",
+            self.name
+        );
+        Err(self.fault(0, message))
+    }
+
     /// Returns the path of a file or folder. A path that is not absolute is relative to `root`.
     pub fn path(&self, index: usize, root: &Path) -> Result<PathBuf, Fault> {
         Ok(plain(&root.join(self.filled(index)?)))

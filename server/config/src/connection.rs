@@ -53,6 +53,8 @@ pub struct ConnectionLimits {
     pub connections: usize,
     /// `RemoteIPProxyProtocol`.
     pub proxy_protocol: bool,
+    /// `RemoteIPProxyProtocolExceptions`: clients whose connections have no PROXY header.
+    pub proxy_protocol_exceptions: Vec<crate::Network>,
     /// `MaxConnectionsPerClient`. 0: no limit.
     pub connections_per_client: u32,
     /// `ClientPrefixIPv6`: the number of leading bits of an IPv6 address that identify a client.

@@ -101,6 +101,7 @@ fn empty() -> Site {
             connections_per_client: 0,
             client_prefix: 64,
             proxy_protocol: false,
+            proxy_protocol_exceptions: Vec::new(),
             backlog: 0,
         },
         managed: crate::ManagedCertificates::default(),

@@ -174,6 +174,19 @@ impl Directive {
         row
     }
 
+    /// Returns a directive that is accepted anywhere with these values only. They say what Mehari
+    /// always does.
+    pub(crate) const fn only(
+        name: &'static str,
+        values: &'static [&'static str],
+        why: &'static str,
+    ) -> Directive {
+        let shape = Shape::Only { values, why };
+        let mut row = Directive::everywhere(name, shape, why, |_, _| Ok(()));
+        row.overrides = crate::overrides::ALL;
+        row
+    }
+
     /// Makes the directive apply to the whole server. In a virtual host the directive is ignored.
     pub(crate) const fn shared(mut self) -> Directive {
         self.place = DirectivePlace::Shared;

@@ -7,7 +7,7 @@
 use crate::directive::{Directive, Group};
 
 pub use proxy::chosen_back_end;
-pub use refused::{Refused, REFUSED};
+pub use refused::{Foreign, Refused, FOREIGN, REFUSED};
 
 mod access;
 mod cache;
@@ -16,6 +16,7 @@ mod digest;
 mod environment;
 mod files;
 mod filter;
+mod fixed;
 mod handlers;
 mod headers;
 mod ignored;
@@ -34,6 +35,7 @@ mod proxy;
 mod proxy_tls;
 pub(crate) mod refused;
 mod remote;
+mod revocation;
 mod rewriting;
 mod server;
 mod spelling;
@@ -41,6 +43,7 @@ mod substitute;
 mod tls;
 mod tracing;
 mod traffic;
+mod tuning;
 mod virtual_roots;
 mod worker_limits;
 mod workers;
@@ -78,7 +81,9 @@ pub const DIRECTIVES: &[Group] = &[
     worker_limits::GROUP,
     limits::GROUP,
     logs::GROUP,
+    fixed::GROUP,
     ignored::GROUP,
+    tuning::GROUP,
 ];
 
 /// The names that the file of each group imports.

@@ -3,7 +3,7 @@
 
 use serde_json::{json, Value};
 
-use crate::{Directive, DirectivePlace, Shape, DIRECTIVES, REFUSED, SECTIONS};
+use crate::{Directive, DirectivePlace, Group, Shape, DIRECTIVES, FOREIGN, REFUSED, SECTIONS};
 
 /// Describes every directive with all its properties. A property that does not apply is null.
 pub fn directives_json() -> Value {
@@ -27,6 +27,7 @@ fn directive_json(group: &str, row: &Directive) -> Value {
         Shape::Time { least, most } => ("time", Some(least), Some(most)),
         Shape::Choice(_) => ("choice", None, None),
         Shape::Path => ("path", None, None),
+        Shape::Only { .. } => ("value", None, None),
         Shape::Words { .. } => ("words", None, None),
     };
     json!({
@@ -60,13 +61,15 @@ pub fn markdown() -> String {
         page.push_str(&row(&[&code(kind.usage), kind.about]));
     }
     for group in DIRECTIVES {
-        page.push_str(&format!("\n## {}\n\n", group.title));
-        let ignored = group.rows.iter().all(|row| row.ignored.is_some());
-        page.push_str(if ignored { "These directives are accepted anywhere with any arguments and have no effect.\n\n| Directive | Reason |\n|---|---|\n" } else { "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n" });
+        page.push_str(&format!("\n## {}\n\n{}", group.title, opening(group)));
         for directive in group.rows {
-            page.push_str(&match directive.ignored {
-                Some(reason) => row(&[&code(directive.name), reason]),
-                None => described(directive),
+            page.push_str(&match (directive.ignored, directive.shape) {
+                (Some(reason), _) => {
+                    let names: Vec<String> = directive.names().map(code).collect();
+                    row(&[&names.join(", "), reason])
+                }
+                (None, Shape::Only { why, .. }) => row(&[&code(&directive.usage()), why]),
+                (None, _) => described(directive),
             });
         }
     }
@@ -82,7 +85,26 @@ pub fn markdown() -> String {
             refused.why,
         ]));
     }
+    for foreign in FOREIGN {
+        let names = code(&format!("{}...", foreign.prefix));
+        page.push_str(&row(&[&code(foreign.module), &names, foreign.why]));
+    }
     page
+}
+
+/// Returns what stands before the rows of a group: a sentence, and the head of the table.
+fn opening(group: &Group) -> &'static str {
+    let is_only = |row: &Directive| matches!(row.shape, Shape::Only { .. });
+    if group.rows.iter().all(|row| row.ignored.is_some()) {
+        "These directives are accepted anywhere with any arguments and have no effect.\n\n\
+         | Directive | Reason |\n|---|---|\n"
+    } else if group.rows.iter().all(is_only) {
+        "These directives are accepted anywhere with the value shown, which says what Mehari \
+         always does. A line with\nanother value is a problem, and the message says why.\n\n\
+         | Directive | Reason |\n|---|---|\n"
+    } else {
+        "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n"
+    }
 }
 
 fn described(directive: &Directive) -> String {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::definitions::{Definitions, Loading};
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{AccessFormat, NoteKind, Preload, Preloaded};
+use crate::{AccessFormat, AccessLogSettings, NoteKind, Preload, Preloaded};
 
 /// A line `Include`. The reader reads the files after the directive has been applied.
 pub(crate) struct IncludeRequest {
@@ -51,6 +51,8 @@ pub(crate) struct Environment {
     pub pool: Option<String>,
     /// `LogFormat` by nickname. `TransferLog` uses the format without a nickname.
     pub log_formats: BTreeMap<String, AccessFormat>,
+    /// `GlobalLog`: the logs that every host writes.
+    pub global_logs: Vec<AccessLogSettings>,
     /// The number of preloads that the perl for `<Perl>` sections has already loaded.
     pub loaded_here: usize,
     /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.

@@ -1,4 +1,5 @@
-//! Regular expressions as in Apache: PCRE's syntax over bytes. The time of a match is limited.
+//! Regular expressions as in Apache: PCRE's syntax over bytes. `.` does not match a newline, and
+//! `$` matches the end of the text only. The time of a match is limited.
 //!
 //! An engine with linear time runs most expressions. A backtracking engine runs expressions with
 //! look-around or backreferences. A match that needs more than `MOST_STEPS` steps of this engine

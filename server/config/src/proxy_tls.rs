@@ -11,11 +11,19 @@ pub struct ProxyTls {
     /// `SSLProxyCheckPeerName`. `None`: the certificate must be valid for the name in the back
     /// end's URL.
     pub check_name: Option<bool>,
-    /// `SSLProxyCACertificateFile`. `None`: the system's authorities.
+    /// `SSLProxyCACertificateFile`. If neither a file nor a folder is given, the system's
+    /// authorities count.
     pub authorities: Option<PathBuf>,
+    /// `SSLProxyCACertificatePath`: a folder of such authorities.
+    pub authority_folder: Option<PathBuf>,
+    /// The revocation lists for the certificates of back ends.
+    pub revocations: crate::Revocations,
     /// `SSLProxyMachineCertificateFile`: the server's certificate and key, for back ends that
     /// request a client certificate.
     pub identity: Option<PathBuf>,
+    /// `SSLProxyMachineCertificateChainFile`: the certificates between the server's own and the
+    /// root.
+    pub identity_chain: Option<PathBuf>,
 }
 
 impl ProxyTls {

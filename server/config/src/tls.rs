@@ -92,8 +92,8 @@ pub struct TlsSettings {
     pub client_roots: Option<PathBuf>,
     /// `SSLCACertificatePath`: a folder of such authorities.
     pub client_root_folder: Option<PathBuf>,
-    /// `SSLCARevocationFile`.
-    pub client_revocations: Option<PathBuf>,
+    /// The revocation lists for clients' certificates.
+    pub client_revocations: crate::Revocations,
     /// `SSLStaplingFile`: the file of an OCSP response in DER. Another program renews the file.
     pub staple: Option<PathBuf>,
     /// `Protocols`: whether the server offers HTTP/2.
@@ -122,7 +122,7 @@ impl TlsSettings {
         self.clients = self.clients.or(main.clients);
         self.client_roots = self.client_roots.take().or(main.client_roots);
         self.client_root_folder = self.client_root_folder.take().or(main.client_root_folder);
-        self.client_revocations = self.client_revocations.take().or(main.client_revocations);
+        self.client_revocations.inherit(&main.client_revocations);
     }
 
     /// Tells whether the host has a certificate, from files or managed.
@@ -152,7 +152,7 @@ impl TlsSettings {
             .chain(&self.chain)
             .chain(&self.client_roots)
             .chain(&self.client_root_folder)
-            .chain(&self.client_revocations)
+            .chain(self.client_revocations.paths())
             .chain(&self.staple)
     }
 }

@@ -317,6 +317,39 @@ fn is_refused(name: &str) -> bool {
 }
 
 #[test]
+fn directives_of_other_packages_are_refused_by_the_beginning_of_their_names() {
+    for (line, module) in [
+        ("SecRuleEngine On", "mod_security2.c"),
+        ("php_admin_flag engine Off", "mod_php.c"),
+        ("PHPINIDir /etc", "mod_php.c"),
+        ("PassengerRoot /usr", "mod_passenger.c"),
+        ("WSGIScriptAlias / /srv/app.wsgi", "mod_wsgi.c"),
+        ("AuthzSVNAccessFile /etc/svn", "mod_authz_svn.c"),
+        ("qs_srvmaxconnperip 5", "mod_qos.c"),
+    ] {
+        let problems = load(line).expect_err(line);
+        let text = problems.problems[0].to_string();
+        let expected = format!("is a directive of {module} that Mehari does not support: ");
+        assert!(text.contains(&expected), "{text}");
+    }
+    // No known directive begins like those.
+    let list = include_str!("golden/apache-directives.txt");
+    let apaches = list.split([' ', '\n']).filter(|word| !word.ends_with(':'));
+    let ours = Directive::all().flat_map(|row| row.names());
+    for name in ours.chain(apaches) {
+        let begins = |known: &&mehari_config::Foreign| {
+            let start = name.get(..known.prefix.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(known.prefix))
+        };
+        let is_old_name = name == "PHP_Fix_Pathinfo_Enable";
+        assert!(
+            is_old_name || !mehari_config::FOREIGN.iter().any(|known| begins(&known)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn a_refused_directive_names_its_module_and_the_reason() {
     let problems = load("AuthLDAPURL ldap://x/\n").expect_err("a problem");
     let text = problems.problems[0].to_string();

@@ -151,7 +151,7 @@ fn malformed() -> io::Error {
 
 /// Returns the client that a trusted proxy names, or `None` if the other end of the connection is
 /// the client. The field is read from its end, and each address is accepted as long as the address
-/// behind it is a trusted proxy.
+/// behind it is of a proxy that may name it.
 pub fn client<'a>(
     rule: &RemoteAddress,
     peer: &Peer,
@@ -164,10 +164,11 @@ pub fn client<'a>(
         .rev()
         .flat_map(|(_, value)| value.rsplit(|&byte| byte == b','));
     for entry in entries {
-        if !rule.trusts(current) {
+        let Some(proxy) = rule.proxy(current) else {
             break;
-        }
-        let Some(address) = parse_entry(entry.trim_ascii()) else {
+        };
+        let address = parse_entry(entry.trim_ascii());
+        let Some(address) = address.filter(|&address| proxy.may_name(address)) else {
             break;
         };
         current = address;

@@ -162,8 +162,7 @@ impl AccessLog {
     pub fn record(&self, entry: &AccessEntry<'_>) {
         let Some(spool) = &self.spool else { return };
         if let Some((wanted, name)) = &self.condition {
-            let mut set = entry.more.environment.iter();
-            if set.any(|(known, _)| known == name) != *wanted {
+            if custom::environment(entry, name).is_some() != *wanted {
                 return;
             }
         }

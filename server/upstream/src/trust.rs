@@ -5,16 +5,18 @@
 //! member has a [`BackEndTls`].
 
 use crate::Fault;
-use mehari_config::{BackEnd, ProxyTls};
+use mehari_config::{BackEnd, HashedFiles, ProxyTls, RevocationDepth, Revocations};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::{aws_lc_rs, CryptoProvider};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
+};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The TLS settings for all `https://` back ends.
@@ -46,7 +48,10 @@ impl Trust {
             None => builder.with_no_client_auth(),
             Some(file) => {
                 const DIRECTIVE: &str = "SSLProxyMachineCertificateFile";
-                let chain = certificates(DIRECTIVE, file)?;
+                let mut chain = certificates(DIRECTIVE, file)?;
+                if let Some(file) = &settings.identity_chain {
+                    chain.extend(certificates("SSLProxyMachineCertificateChainFile", file)?);
+                }
                 let key = PrivateKeyDer::from_pem_file(file)
                     .map_err(|error| trouble(DIRECTIVE, file, format!("its key: {error}")))?;
                 let config = builder.with_client_auth_cert(chain, key);
@@ -69,9 +74,20 @@ impl Trust {
 fn verifier(settings: &ProxyTls, provider: &Arc<CryptoProvider>) -> Result<Verifier, String> {
     let chain = if settings.verifies() {
         let roots = Arc::new(roots(settings)?);
-        let chain = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+        let mut chain = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+        if let Some(check) = settings.revocations.check() {
+            chain = chain
+                .with_crls(lists(&settings.revocations)?)
+                .enforce_revocation_expiration();
+            if check.depth == RevocationDepth::Leaf {
+                chain = chain.only_check_end_entity_revocation();
+            }
+            if check.permits_unlisted {
+                chain = chain.allow_unknown_revocation_status();
+            }
+        }
         let chain = chain.build();
-        Some(chain.map_err(|error| format!("SSLProxyCACertificateFile: {error}"))?)
+        Some(chain.map_err(|error| format!("certificates of back ends: {error}"))?)
     } else {
         None
     };
@@ -82,25 +98,67 @@ fn verifier(settings: &ProxyTls, provider: &Arc<CryptoProvider>) -> Result<Verif
     })
 }
 
+/// Returns the file of a directive and the files of a folder, each with the directive's name.
+fn files(
+    file: (&'static str, &Option<PathBuf>),
+    folder: (&'static str, &Option<PathBuf>),
+    kind: HashedFiles,
+) -> Result<Vec<(&'static str, PathBuf)>, String> {
+    let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
+    files.extend(file.1.clone().map(|path| (file.0, path)));
+    if let Some(path) = folder.1 {
+        let found = kind.of(path);
+        let found = found.map_err(|error| trouble(folder.0, path, error))?;
+        files.extend(found.into_iter().map(|path| (folder.0, path)));
+    }
+    Ok(files)
+}
+
 fn roots(settings: &ProxyTls) -> Result<RootCertStore, String> {
-    const DIRECTIVE: &str = "SSLProxyCACertificateFile";
     let mut roots = RootCertStore::empty();
-    match &settings.authorities {
-        Some(file) => {
-            for certificate in certificates(DIRECTIVE, file)? {
-                let added = roots.add(certificate);
-                added.map_err(|error| trouble(DIRECTIVE, file, error))?;
-            }
+    let files = files(
+        ("SSLProxyCACertificateFile", &settings.authorities),
+        ("SSLProxyCACertificatePath", &settings.authority_folder),
+        HashedFiles::Certificates,
+    )?;
+    for (directive, file) in &files {
+        for certificate in certificates(directive, file)? {
+            let added = roots.add(certificate);
+            added.map_err(|error| trouble(directive, file, error))?;
         }
-        None => {
-            let known = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(known.certs);
-            if roots.is_empty() {
-                return Err("https:// back ends cannot be verified: the system trusts no authority (package ca-certificates); expected SSLProxyCACertificateFile".into());
-            }
+    }
+    if files.is_empty() {
+        let known = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(known.certs);
+        if roots.is_empty() {
+            return Err("https:// back ends cannot be verified: the system trusts no authority (package ca-certificates); expected SSLProxyCACertificateFile".into());
         }
     }
     Ok(roots)
+}
+
+/// Reads the lists of SSLProxyCARevocationFile and SSLProxyCARevocationPath.
+fn lists(settings: &Revocations) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
+    let files = files(
+        ("SSLProxyCARevocationFile", &settings.file),
+        ("SSLProxyCARevocationPath", &settings.folder),
+        HashedFiles::RevocationLists,
+    )?;
+    if files.is_empty() {
+        return Err("SSLProxyCARevocationCheck needs SSLProxyCARevocationFile or SSLProxyCARevocationPath, which names the lists".into());
+    }
+    let mut all = Vec::new();
+    for (directive, file) in &files {
+        let read = CertificateRevocationListDer::pem_file_iter(file);
+        let read = read.and_then(|found| found.collect::<Result<Vec<_>, _>>());
+        let found = read.map_err(|error| trouble(directive, file, error))?;
+        if found.is_empty() {
+            let reason = "the file has no revocation list in PEM";
+            return Err(trouble(directive, file, reason));
+        }
+        all.extend(found);
+    }
+    Ok(all)
 }
 
 fn certificates(directive: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
@@ -197,6 +255,13 @@ pub(crate) fn fault(error: &std::io::Error) -> Fault {
                 "no trusted authority has signed it"
             }
             CertificateError::Revoked => "it has been revoked",
+            CertificateError::UnknownRevocationStatus => {
+                "no revocation list of its authority is known"
+            }
+            CertificateError::ExpiredRevocationList
+            | CertificateError::ExpiredRevocationListContext { .. } => {
+                "the revocation list of its authority has expired"
+            }
             _ => "it is not in order",
         }),
         Some(_) => Fault::Handshake,

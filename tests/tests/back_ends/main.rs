@@ -2,6 +2,7 @@
 
 mod gateways;
 mod misdeeds;
+mod revoked;
 mod secure;
 mod speech;
 

@@ -7,13 +7,13 @@ use rcgen::{CertificateParams, IsCa, Issuer, KeyPair};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-struct Pair {
-    certificate: rcgen::Certificate,
-    key: KeyPair,
-    parameters: CertificateParams,
+pub struct Pair {
+    pub certificate: rcgen::Certificate,
+    pub key: KeyPair,
+    pub parameters: CertificateParams,
 }
 
-fn parameters(name: &str) -> CertificateParams {
+pub fn parameters(name: &str) -> CertificateParams {
     let mut parameters = CertificateParams::new(vec![name.to_string()]).expect("a name");
     parameters.distinguished_name = rcgen::DistinguishedName::new();
     parameters
@@ -22,7 +22,7 @@ fn parameters(name: &str) -> CertificateParams {
     parameters
 }
 
-fn authority() -> Pair {
+pub fn authority() -> Pair {
     let key = KeyPair::generate().expect("a key");
     let mut parameters = parameters("authority.example");
     parameters.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -34,7 +34,7 @@ fn authority() -> Pair {
     }
 }
 
-fn signed(parameters: CertificateParams, authority: &Pair) -> Pair {
+pub fn signed(parameters: CertificateParams, authority: &Pair) -> Pair {
     let key = KeyPair::generate().expect("a key");
     let issuer = Issuer::from_params(&authority.parameters, &authority.key);
     let certificate = parameters.signed_by(&key, &issuer);
@@ -46,7 +46,7 @@ fn signed(parameters: CertificateParams, authority: &Pair) -> Pair {
 }
 
 /// Starts a TLS back end: another Mehari, whose script prints what it knows of its client.
-fn behind_tls(own: &Pair, authority: &Pair, more: &str) -> Server {
+pub fn behind_tls(own: &Pair, authority: &Pair, more: &str) -> Server {
     const SAY: &str = "#!/usr/bin/perl\nread STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;\n\
         print \"Content-type: text/plain\\n\\n$ENV{REQUEST_METHOD} $ENV{HTTPS} $ENV{SSL_CLIENT_S_DN_CN} \", length $body;\n";
     Server::builder()

@@ -3,10 +3,11 @@
 //! reason, or is reported as unknown with its line.
 //!
 //! The tests read only installed files, at their installed paths. `accepted` compares with
-//! `apache2 -t`, and `served` with what Apache serves.
+//! `apache2 -t`, `served` with what Apache serves, and `values` with the values that Apache knows.
 
 mod accepted;
 mod served;
+mod values;
 
 use mehari_harness::binary;
 use mehari_harness::needs;
@@ -27,13 +28,7 @@ const VARIABLES: &[&str] = &[
 /// Files with directives that Mehari does not support, and the directives that are reported for
 /// each.
 const UNKNOWN: &[(&str, &[&str])] = &[
-    ("dav_fs.conf", &["DAVLockDB"]),
-    ("info.conf", &["server-info"]),
     ("ldap.conf", &["ldap-status"]),
-    ("proxy_connect.conf", &["AllowCONNECT"]),
-    ("proxy_ftp.conf", &["ProxyFtpDirCharset"]),
-    ("proxy_html.conf", &["ProxyHTMLLinks", "ProxyHTMLEvents"]),
-    ("userdir.conf", &["UserDir"]),
     ("php8.2-cgi.conf", &["application/x-httpd-php"]),
 ];
 

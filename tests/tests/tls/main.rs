@@ -4,6 +4,7 @@
 mod client;
 mod expressions;
 mod pair;
+mod revocation;
 
 use client::Client;
 use mehari_harness::{eventually, needs_machine, processes, Builder, Connection, Server, PATIENCE};

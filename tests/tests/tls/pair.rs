@@ -16,7 +16,11 @@ impl Pair {
     }
 
     pub fn authority() -> Pair {
-        let mut parameters = parameters("authority.example");
+        Pair::named_authority("authority.example")
+    }
+
+    pub fn named_authority(name: &str) -> Pair {
+        let mut parameters = parameters(name);
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Pair::self_signed(parameters)
     }

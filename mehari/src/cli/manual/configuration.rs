@@ -1,7 +1,7 @@
 //! Makes the manual page mehari.conf(5) from the directive table.
 
 use clap_mangen::roff::{bold, italic, roman, Inline, Roff};
-use mehari_config::{Directive, DIRECTIVES, REFUSED, SECTIONS};
+use mehari_config::{Directive, DIRECTIVES, FOREIGN, REFUSED, SECTIONS};
 
 use super::title;
 
@@ -63,7 +63,8 @@ fn example(roff: &mut Roff) {
 
 fn directive(roff: &mut Roff, row: &Directive) {
     if let Some(reason) = row.ignored {
-        return entry(roff, row.name, reason);
+        let names: Vec<&str> = row.names().collect();
+        return entry(roff, &names.join(", "), reason);
     }
     entry(roff, &row.usage(), row.about);
     let default = match (row.default, row.unit) {
@@ -89,6 +90,10 @@ fn refused(roff: &mut Roff) {
     for refused in REFUSED {
         let why = format!("{}: {}", refused.module, refused.why);
         entry(roff, &refused.directives.join(", "), &why);
+    }
+    for foreign in FOREIGN {
+        let why = format!("{}: {}", foreign.module, foreign.why);
+        entry(roff, &format!("{}...", foreign.prefix), &why);
     }
 }
 

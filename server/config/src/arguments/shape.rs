@@ -17,6 +17,12 @@ pub enum Shape {
     Choice(&'static [&'static str]),
     /// One file or folder, relative to `ServerRoot`.
     Path,
+    /// One of these values, each of one or more words. All of them say what Mehari always does.
+    /// `why` says why there is no other value.
+    Only {
+        values: &'static [&'static str],
+        why: &'static str,
+    },
     /// Words as `usage` describes them, with the least and the greatest number of words.
     Words {
         usage: &'static str,
@@ -32,13 +38,14 @@ impl Shape {
             Shape::Number { .. } | Shape::Time { .. } => "2",
             Shape::Choice(words) => words[0],
             Shape::Path => "/srv/example",
+            Shape::Only { values, .. } => values[0],
             Shape::Words { .. } => "",
         }
     }
 
     pub(crate) const fn wrong(self) -> &'static str {
         match self {
-            Shape::Flag | Shape::Choice(_) => "maybe",
+            Shape::Flag | Shape::Choice(_) | Shape::Only { .. } => "maybe",
             Shape::Number { .. } | Shape::Time { .. } => "many",
             Shape::Path => "/one /two",
             Shape::Words { .. } => "",
@@ -56,6 +63,7 @@ impl Shape {
             Shape::Time { least, most } => format!("SECONDS ({least} to {most})"),
             Shape::Choice(words) => words.join("|"),
             Shape::Path => "PATH".into(),
+            Shape::Only { values, .. } => values[0].into(),
             Shape::Words { usage, .. } => usage.to_string(),
         }
     }
@@ -63,6 +71,10 @@ impl Shape {
     fn count(&self) -> (usize, usize) {
         match self {
             Shape::Words { least, most, .. } => (*least, *most),
+            Shape::Only { values, .. } => {
+                let counts = values.iter().map(|value| value.split(' ').count());
+                (1, counts.max().unwrap_or(1))
+            }
             _ => (1, 1),
         }
     }
@@ -87,6 +99,7 @@ impl Shape {
             Shape::Time { .. } => arguments.time().map(drop),
             Shape::Choice(_) => arguments.choice().map(drop),
             Shape::Path => arguments.filled(0).map(drop),
+            Shape::Only { values, why } => arguments.only(values, why),
             Shape::Words { .. } => Ok(()),
         }
     }

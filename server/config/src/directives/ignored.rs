@@ -43,33 +43,44 @@ pub const GROUP: Group = Group {
         Directive::ignored("SendBufferSize", KERNEL),
         Directive::ignored("ReceiveBufferSize", KERNEL),
         Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
-        Directive::ignored("FcgidMaxRequestLen", LIMIT_REQUEST_BODY),
-        Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB go to a file"),
-        Directive::ignored("FcgidIOTimeout", PROXY_TIMEOUT),
-        Directive::ignored("FcgidBusyTimeout", PROXY_TIMEOUT),
+        Directive::ignored("FcgidMaxRequestLen", LIMIT_REQUEST_BODY).aliases(&["MaxRequestLen"]),
+        Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB go to a file")
+            .aliases(&["MaxRequestInMem"]),
+        Directive::ignored("FcgidIOTimeout", PROXY_TIMEOUT).aliases(&["IPCCommTimeout"]),
+        Directive::ignored("FcgidBusyTimeout", PROXY_TIMEOUT).aliases(&["BusyTimeout"]),
         Directive::ignored(
             "FcgidConnectTimeout",
             "requests wait for a program that starts",
-        ),
-        Directive::ignored("FcgidMaxProcesses", BY_PROCESSES),
-        Directive::ignored("FcgidMinProcessesPerClass", BY_PROCESSES),
-        Directive::ignored("FcgidIdleTimeout", WHILE_ASKED_FOR),
-        Directive::ignored("FcgidIdleScanInterval", WHILE_ASKED_FOR),
-        Directive::ignored("FcgidProcessLifeTime", WHILE_ASKED_FOR),
+        )
+        .aliases(&["IPCConnectTimeout"]),
+        Directive::ignored("FcgidMaxProcesses", BY_PROCESSES).aliases(&["MaxProcessCount"]),
+        Directive::ignored("FcgidMinProcessesPerClass", BY_PROCESSES)
+            .aliases(&["DefaultMinClassProcessCount"]),
+        Directive::ignored("FcgidIdleTimeout", WHILE_ASKED_FOR).aliases(&["IdleTimeout"]),
+        Directive::ignored("FcgidIdleScanInterval", WHILE_ASKED_FOR).aliases(&["IdleScanInterval"]),
+        Directive::ignored("FcgidProcessLifeTime", WHILE_ASKED_FOR).aliases(&["ProcessLifeTime"]),
         Directive::ignored(
             "FcgidZombieScanInterval",
             "the server notices the end of a process at once",
-        ),
+        )
+        .aliases(&["ZombieScanInterval"]),
+        Directive::ignored(
+            "FcgidMaxRequestsPerProcess",
+            "a process serves until it ends by itself, or its script's last request is long ago",
+        )
+        .aliases(&["MaxRequestsPerProcess"]),
         Directive::ignored(
             "FcgidOutputBufferSize",
             "a program's output is forwarded as it arrives",
-        ),
+        )
+        .aliases(&["OutputBufferSize"]),
         Directive::ignored(
             "FcgidFixPathinfo",
             "PATH_INFO is the rest of the path after the script",
-        ),
-        Directive::ignored("FcgidIPCDir", OWN_FILES),
-        Directive::ignored("FcgidProcessTableFile", OWN_FILES),
+        )
+        .aliases(&["PHP_Fix_Pathinfo_Enable"]),
+        Directive::ignored("FcgidIPCDir", OWN_FILES).aliases(&["SocketPath"]),
+        Directive::ignored("FcgidProcessTableFile", OWN_FILES).aliases(&["SharememPath"]),
         Directive::ignored("NameVirtualHost", BY_ADDRESS),
         Directive::ignored(
             "ServerPath",
@@ -283,26 +294,32 @@ pub const GROUP: Group = Group {
         Directive::ignored(
             "FcgidBusyScanInterval",
             "the server decides how many processes of a program run, and when they end",
-        ),
+        )
+        .aliases(&["BusyScanInterval"]),
         Directive::ignored(
             "FcgidErrorScanInterval",
             "the server decides how many processes of a program run, and when they end",
-        ),
+        )
+        .aliases(&["ErrorScanInterval"]),
         Directive::ignored(
             "FcgidSpawnScore",
             "the server decides how many processes of a program run, and when they end",
-        ),
+        )
+        .aliases(&["SpawnScore"]),
         Directive::ignored(
             "FcgidSpawnScoreUpLimit",
             "the server decides how many processes of a program run, and when they end",
-        ),
+        )
+        .aliases(&["SpawnScoreUpLimit"]),
         Directive::ignored(
             "FcgidTerminationScore",
             "the server decides how many processes of a program run, and when they end",
-        ),
+        )
+        .aliases(&["TerminationScore"]),
         Directive::ignored(
             "FcgidTimeScore",
             "the server decides how many processes of a program run, and when they end",
-        ),
+        )
+        .aliases(&["TimeScore"]),
     ],
 };

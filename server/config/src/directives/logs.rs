@@ -42,6 +42,18 @@ pub const GROUP: Group = Group {
         .aliases(&["TransferLog"])
         .otherwise("none; stderr for `mehari serve PATH`")
         .example("logs/access_log \"%h %t %>s\"", "logs/access_log \"%h %z\""),
+        Directive::server(
+            "GlobalLog",
+            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME]", 1, 3),
+            "Like CustomLog, for the requests of all hosts, also of hosts with their own CustomLog.",
+            |target, arguments| {
+                let log = access_log(target, arguments)?;
+                target.environment.global_logs.push(log);
+                Ok(())
+            },
+        )
+        .otherwise("none")
+        .example("logs/all \"%v %h %t %>s\"", "logs/all \"%h %z\""),
         Directive::host(
             "LogFormat",
             words("FORMAT [NICKNAME]", 1, 2),
@@ -138,12 +150,16 @@ fn parse_format(arguments: &Arguments, index: usize) -> Result<AccessFormat, Fau
     Ok(AccessFormat::Custom(parsed))
 }
 
-fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
-    let log = AccessLogSettings {
+fn access_log(target: &Target, arguments: &Arguments) -> Result<AccessLogSettings, Fault> {
+    Ok(AccessLogSettings {
         target: log_target(target, arguments)?,
         format: named_format(target, arguments)?,
         condition: condition(arguments)?,
-    };
+    })
+}
+
+fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
+    let log = access_log(target, arguments)?;
     let logs = if target.in_host {
         &mut target.host.own_logs.access
     } else {

@@ -214,6 +214,7 @@ pub const GROUP: Group = Group {
              variable has its value in the server's own environment.",
             programs::initial_environment,
         )
+        .aliases(&["DefaultInitEnv"])
         .example("RT_SITE_CONFIG /etc/rt/RT_SiteConfig.pm", "\"\" value"),
         Directive::everywhere(
             "FcgidMaxProcessesPerClass",
@@ -228,7 +229,8 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .default("3"),
+        .default("3")
+        .aliases(&["DefaultMaxClassProcessCount"]),
         Directive::everywhere(
             "XSendFile",
             Shape::Flag,

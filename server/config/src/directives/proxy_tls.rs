@@ -1,5 +1,6 @@
 //! The directives of TLS to back ends, which are mod_ssl's.
 
+use super::revocation;
 use super::row::*;
 
 const SAID: &str = "`https://` in the back end's URL enables TLS";
@@ -42,6 +43,64 @@ pub const GROUP: Group = Group {
         .otherwise("those the system trusts")
         .example("/etc/ssl/internal.pem", "/one /two"),
         Directive::host(
+            "SSLProxyCACertificatePath",
+            Shape::Path,
+            "A folder of authorities that may sign back ends' certificates: PEM files with the \
+             names that `openssl rehash` makes.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                once(
+                    &mut target.site.back_ends.tls.authority_folder,
+                    folder,
+                    arguments,
+                )
+            },
+        )
+        .example("/etc/ssl/internal", "/one /two"),
+        Directive::host(
+            "SSLProxyCARevocationFile",
+            Shape::Path,
+            "Revocation lists for back ends' certificates, in PEM.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                once(
+                    &mut target.site.back_ends.tls.revocations.file,
+                    file,
+                    arguments,
+                )
+            },
+        )
+        .example("/etc/ssl/revoked.pem", "/one /two"),
+        Directive::host(
+            "SSLProxyCARevocationPath",
+            Shape::Path,
+            "A folder of such lists: PEM files with the names that `openssl rehash` makes.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                once(
+                    &mut target.site.back_ends.tls.revocations.folder,
+                    folder,
+                    arguments,
+                )
+            },
+        )
+        .example("/etc/ssl/revoked", "/one /two"),
+        Directive::host(
+            "SSLProxyCARevocationCheck",
+            revocation::SHAPE,
+            "The certificates that are looked up in the lists, as with SSLCARevocationCheck.",
+            |target, arguments| {
+                let check = revocation::check(arguments)?;
+                once(
+                    &mut target.site.back_ends.tls.revocations.check,
+                    check,
+                    arguments,
+                )
+            },
+        )
+        .otherwise("chain if there is any list, else none")
+        .example("leaf", "all"),
+        Directive::host(
             "SSLProxyMachineCertificateFile",
             Shape::Path,
             "The certificate and key, in one PEM file, for back ends that request a client \
@@ -53,6 +112,20 @@ pub const GROUP: Group = Group {
         )
         .otherwise("no certificate")
         .example("/etc/ssl/private/front.pem", "/one /two"),
+        Directive::host(
+            "SSLProxyMachineCertificateChainFile",
+            Shape::Path,
+            "The certificates between SSLProxyMachineCertificateFile's and the root, in PEM.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                once(
+                    &mut target.site.back_ends.tls.identity_chain,
+                    file,
+                    arguments,
+                )
+            },
+        )
+        .example("/etc/ssl/chain.pem", "/one /two"),
         Directive::ignored("SSLProxyEngine", SAID),
         Directive::ignored("SSLProxyProtocol", LIBRARY),
         Directive::ignored("SSLProxyCipherSuite", LIBRARY),

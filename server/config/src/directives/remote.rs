@@ -1,7 +1,7 @@
 //! The directives for clients behind proxies: the PROXY protocol, and mod_remoteip's header field.
 
 use super::row::*;
-use crate::{Network, RemoteAddress};
+use crate::{KnownProxy, Network, ProxyKind, RemoteAddress};
 
 pub const GROUP: Group = Group {
     title: "Behind a proxy",
@@ -38,28 +38,87 @@ pub const GROUP: Group = Group {
         Directive::server(
             "RemoteIPInternalProxy",
             words("ADDRESS[/BITS]...", 1, ANY),
-            "The trusted proxies, whose RemoteIPHeader counts. By default there are none.",
+            "The proxies of the site's own network, whose RemoteIPHeader counts, whatever client it \
+             names. By default there are none.",
+            |target, arguments| proxies(target, arguments, ProxyKind::Internal),
+        )
+        .example("10.0.0.0/8 127.0.0.1", "proxy.example.com"),
+        Directive::server(
+            "RemoteIPTrustedProxy",
+            words("ADDRESS[/BITS]...", 1, ANY),
+            "Proxies whose RemoteIPHeader counts if it names a client with a public address. A \
+             private address is not believed, and the client is then the last proxy.",
+            |target, arguments| proxies(target, arguments, ProxyKind::Trusted),
+        )
+        .example("192.0.2.0/24 2001:db8::/32", "proxy.example.com"),
+        Directive::server(
+            "RemoteIPInternalProxyList",
+            Shape::Path,
+            "A file of addresses for RemoteIPInternalProxy, separated by spaces or lines. The words \
+             from `#` to the end of a line are a comment. Read again by a reload.",
+            |target, arguments| listed(target, arguments, ProxyKind::Internal),
+        )
+        .example("/dev/null", "/one /two"),
+        Directive::server(
+            "RemoteIPTrustedProxyList",
+            Shape::Path,
+            "A file of addresses for RemoteIPTrustedProxy, in the same form.",
+            |target, arguments| listed(target, arguments, ProxyKind::Trusted),
+        )
+        .example("/dev/null", "/one /two"),
+        Directive::server(
+            "RemoteIPProxyProtocolExceptions",
+            words("ADDRESS[/BITS]...", 1, ANY),
+            "Clients whose connections begin without a PROXY header, such as a program that checks \
+             the server's health.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
-                    let text = arguments.filled(index)?;
-                    let Some(network) = Network::parse(text) else {
-                        let message =
-                            format!("expected an address such as 10.0.0.0/8, not `{text}`");
-                        return Err(arguments.fault(index, message));
-                    };
-                    rule(target).proxies.push(network);
+                    let network = network(arguments, index, arguments.filled(index)?, "")?;
+                    target.site.limits.proxy_protocol_exceptions.push(network);
                 }
                 Ok(())
             },
         )
-        .aliases(&["RemoteIPTrustedProxy"])
-        .example("10.0.0.0/8 127.0.0.1", "proxy.example.com"),
+        .example("127.0.0.1 10.0.0.0/8", "monitor.example.com"),
         Directive::ignored(
             "RemoteIPProxiesHeader",
             "the field stays as the client sent it",
         ),
     ],
 };
+
+fn proxies(target: &mut Target, arguments: &Arguments, kind: ProxyKind) -> Applied {
+    for index in 0..arguments.words.len() {
+        let network = network(arguments, index, arguments.filled(index)?, "")?;
+        rule(target).proxies.push(KnownProxy { network, kind });
+    }
+    Ok(())
+}
+
+/// Reads the file of `RemoteIPInternalProxyList` or `RemoteIPTrustedProxyList`.
+fn listed(target: &mut Target, arguments: &Arguments, kind: ProxyKind) -> Applied {
+    let file = arguments.path(0, &target.site.server_root)?;
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        let message = format!("expected a file of addresses: {}: {error}", file.display());
+        arguments.fault(0, message)
+    })?;
+    for (line, number) in text.lines().zip(1..) {
+        let words = line.split_ascii_whitespace();
+        for word in words.take_while(|word| !word.starts_with('#')) {
+            let place = format!(" in {}:{number}", file.display());
+            let network = network(arguments, 0, word, &place)?;
+            rule(target).proxies.push(KnownProxy { network, kind });
+        }
+    }
+    Ok(())
+}
+
+fn network(arguments: &Arguments, index: usize, text: &str, place: &str) -> Result<Network, Fault> {
+    Network::parse(text).ok_or_else(|| {
+        let message = format!("expected an address such as 10.0.0.0/8{place}, not `{text}`");
+        arguments.fault(index, message)
+    })
+}
 
 fn rule<'a>(target: &'a mut Target) -> &'a mut RemoteAddress {
     let empty = || RemoteAddress::new("", &[]);

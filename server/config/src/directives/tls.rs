@@ -1,6 +1,7 @@
 //! The directives of TLS, which are mod_ssl's: certificates, versions, ciphers, clients'
 //! certificates.
 
+use super::revocation;
 use super::row::*;
 use crate::{CertificateFiles, ClientCertificates, TlsVersion};
 
@@ -138,14 +139,40 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCARevocationFile",
             Shape::Path,
-            "Revocation lists for clients' certificates, in PEM. If there is any list, \
-             certificates of authorities without a list are refused.",
+            "Revocation lists for clients' certificates, in PEM. A list that has expired refuses \
+             the certificates of its authority.",
             |target, arguments| {
-                target.host.tls.client_revocations = Some(arguments.path(0, &target.site.server_root)?);
+                let file = arguments.path(0, &target.site.server_root)?;
+                target.host.tls.client_revocations.file = Some(file);
                 Ok(())
             },
         )
         .example("/etc/ssl/revoked.pem", "/one /two"),
+        Directive::host(
+            "SSLCARevocationPath",
+            Shape::Path,
+            "A folder of revocation lists for clients' certificates: PEM files with the names that \
+             `openssl rehash` makes.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                target.host.tls.client_revocations.folder = Some(folder);
+                Ok(())
+            },
+        )
+        .example("/etc/ssl/revoked", "/one /two"),
+        Directive::host(
+            "SSLCARevocationCheck",
+            revocation::SHAPE,
+            "The certificates that are looked up in the lists: the client's own (leaf), or also \
+             those of the authorities between it and the root (chain). If an authority has no \
+             list, its certificates are refused, except with no_crl_for_cert_ok.",
+            |target, arguments| {
+                target.host.tls.client_revocations.check = Some(revocation::check(arguments)?);
+                Ok(())
+            },
+        )
+        .otherwise("chain if there is any list, else none")
+        .example("chain no_crl_for_cert_ok", "all"),
         Directive::host(
             "SSLStaplingFile",
             Shape::Path,
@@ -241,6 +268,12 @@ pub const GROUP: Group = Group {
         Directive::ignored("SSLStaplingCache", STAPLE),
         Directive::ignored("SSLStaplingResponderTimeout", STAPLE),
         Directive::ignored("SSLStaplingReturnResponderErrors", STAPLE),
+        Directive::ignored("SSLStaplingErrorCacheTimeout", STAPLE),
+        Directive::ignored("SSLStaplingFakeTryLater", STAPLE),
+        Directive::ignored("SSLStaplingForceURL", STAPLE),
+        Directive::ignored("SSLStaplingResponseMaxAge", STAPLE),
+        Directive::ignored("SSLStaplingResponseTimeSkew", STAPLE),
+        Directive::ignored("SSLStaplingStandardCacheTimeout", STAPLE),
         Directive::ignored("SSLCompression", "TLS is never compressed"),
         Directive::ignored("SSLInsecureRenegotiation", "nothing is renegotiated"),
         Directive::ignored("SSLRenegBufferSize", "nothing is renegotiated"),
@@ -250,8 +283,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("SSLVerifyDepth", LIBRARY),
         Directive::ignored("SSLPassPhraseDialog", "keys have no passphrase"),
         Directive::ignored("SSLStrictSNIVHostCheck", "an unknown name gets the first certificate"),
-        Directive::ignored("SSLCARevocationCheck", "SSLCARevocationFile is enough"),
-        Directive::ignored("SSLCADNRequestFile", "clients get the names of SSLCACertificateFile's authorities"),
+        Directive::ignored("SSLCADNRequestFile", "clients get the names of SSLCACertificateFile's authorities")
+            .aliases(&["SSLCADNRequestPath"]),
     ],
 };
 

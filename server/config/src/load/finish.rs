@@ -80,6 +80,7 @@ impl Reader<'_> {
                 ..draft.finish(Some(&site.main))
             })
             .collect();
+        site.add_global_logs(environment.global_logs);
         if environment.keep_alive_off {
             site.limits.keep_alive = None;
         }

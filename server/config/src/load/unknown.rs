@@ -13,10 +13,12 @@ pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDire
     if name.text.eq_ignore_ascii_case("Error") {
         return error_directive(name, content);
     }
-    if let Some(refused) = refused::named(&name.text) {
+    let known = refused::named(&name.text).map(|known| (known.module, known.why));
+    let foreign = || refused::foreign(&name.text).map(|known| (known.module, known.why));
+    if let Some((module, why)) = known.or_else(foreign) {
         let message = format!(
-            "`{}` is a directive of {} that Mehari does not support: {}",
-            name.text, refused.module, refused.why
+            "`{}` is a directive of {module} that Mehari does not support: {why}",
+            name.text
         );
         return Fault::new(name.at, message);
     }

@@ -1,7 +1,8 @@
-//! Finds which facts about requests the logs and reports of a site need.
+//! Finds which facts about requests the logs and reports of a site need, and gives the hosts the
+//! logs that all hosts share.
 
 use super::Site;
-use crate::{Handler, LogNeeds, Report, Settings};
+use crate::{AccessLogSettings, Handler, LogNeeds, Report, Settings};
 
 impl Site {
     /// Tells whether the times of requests are counted for `SetHandler metrics` or `server-status`.
@@ -16,6 +17,15 @@ impl Site {
             let mut sections = host.sections.iter();
             counts(&host.base) || sections.any(|section| counts(&host.settings_of(section)))
         })
+    }
+
+    /// Adds the logs of `GlobalLog` to the main server's, and to those of hosts with their own.
+    pub(crate) fn add_global_logs(&mut self, logs: Vec<AccessLogSettings>) {
+        let hosts = self.hosts.iter_mut().map(|host| &mut host.own_logs.access);
+        for own in hosts.filter(|own| !own.is_empty()) {
+            own.extend_from_slice(&logs);
+        }
+        self.logs.access.extend(logs);
     }
 
     /// Returns the facts that at least one access log needs.

@@ -14,6 +14,7 @@ use mehari_net::proxied;
 use mehari_net::socket::{Acceptor, LazyRegistered, ListenerOptions, Socket, Stream};
 use mehari_net::tls::{self, Refusal};
 use mehari_observe::{trace, Origin};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
@@ -93,7 +94,7 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
         },
     };
     match socket {
-        Socket::Tcp(socket, options) if options.secure || shared.site().limits.proxy_protocol => {
+        Socket::Tcp(socket, options) if options.secure || is_introduced(shared, &peer) => {
             drop(spawn_local(counting(
                 counted,
                 serve_introduced(shared.clone(), socket, peer, options),
@@ -150,6 +151,16 @@ fn refuse_address(socket: Socket) {
     }
 }
 
+/// Tells whether the connection must begin with a PROXY header.
+fn is_introduced(shared: &Shared, peer: &Peer) -> bool {
+    let limits = &shared.site().limits;
+    limits.proxy_protocol && {
+        let address = peer.remote_addr.parse::<IpAddr>();
+        let mut exceptions = limits.proxy_protocol_exceptions.iter();
+        !address.is_ok_and(|address| exceptions.any(|network| network.contains(address)))
+    }
+}
+
 /// Serves a connection, which is counted for its client until it ends.
 async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
     served.await;
@@ -171,7 +182,7 @@ async fn serve_introduced(
             return journal.error(0, LogLevel::Error, Origin::default(), &text);
         }
     };
-    if shared.site().limits.proxy_protocol {
+    if is_introduced(&shared, &peer) {
         serve_proxied(shared, stream, peer, options).await
     } else {
         serve_secure(shared, stream, peer).await

@@ -2,18 +2,20 @@
 
 use super::config::read_certificates;
 use super::hosts::Trouble;
-use mehari_config::{ClientCertificates, TlsSettings};
+use mehari_config::{ClientCertificates, HashedFiles, RevocationDepth, Revocations, TlsSettings};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::CertificateRevocationListDer;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::WebPkiClientVerifier;
 use rustls::RootCertStore;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const FILE: &str = "SSLCACertificateFile";
 const FOLDER: &str = "SSLCACertificatePath";
+const LISTS: &str = "SSLCARevocationFile";
+const LIST_FOLDER: &str = "SSLCARevocationPath";
 
 /// Makes the verifier. Returns `None` if clients are not asked for certificates.
 pub fn verifier(
@@ -25,8 +27,16 @@ pub fn verifier(
     }
     let roots = authorities(settings)?;
     let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-    if let Some(file) = &settings.client_revocations {
-        builder = builder.with_crls(read_revocations(file)?);
+    if let Some(check) = settings.client_revocations.check() {
+        builder = builder
+            .with_crls(lists(&settings.client_revocations)?)
+            .enforce_revocation_expiration();
+        if check.depth == RevocationDepth::Leaf {
+            builder = builder.only_check_end_entity_revocation();
+        }
+        if check.permits_unlisted {
+            builder = builder.allow_unknown_revocation_status();
+        }
     }
     if settings.clients() == ClientCertificates::Optional {
         builder = builder.allow_unauthenticated();
@@ -40,7 +50,9 @@ fn authorities(settings: &TlsSettings) -> Result<RootCertStore, Trouble> {
     let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
     files.extend(settings.client_roots.clone().map(|file| (FILE, file)));
     if let Some(folder) = &settings.client_root_folder {
-        files.extend(hashed_files(folder)?.into_iter().map(|file| (FOLDER, file)));
+        let found = HashedFiles::Certificates.of(folder);
+        let found = found.map_err(|error| Trouble::file(FOLDER, folder, error))?;
+        files.extend(found.into_iter().map(|file| (FOLDER, file)));
     }
     if files.is_empty() {
         let text = "SSLVerifyClient needs SSLCACertificateFile, which names the authorities";
@@ -56,41 +68,30 @@ fn authorities(settings: &TlsSettings) -> Result<RootCertStore, Trouble> {
     Ok(roots)
 }
 
-/// Returns the files of a folder that OpenSSL would look at: those whose names are a hash, a dot
-/// and a number, such as `9d66eef0.0`.
-fn hashed_files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
-    let is_hashed = |name: &str| {
-        let parts = name.split_once('.');
-        parts.is_some_and(|(hash, number)| {
-            let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            hash.len() == 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) && is_number
-        })
-    };
-    let entries = folder.read_dir();
-    let entries = entries.map_err(|error| Trouble::file(FOLDER, folder, error))?;
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let hashed = names.filter(|name| name.to_str().is_some_and(is_hashed));
-    let mut files: Vec<PathBuf> = hashed.map(|name| folder.join(name)).collect();
-    files.sort();
+/// Reads the lists of SSLCARevocationFile and SSLCARevocationPath.
+fn lists(settings: &Revocations) -> Result<Vec<CertificateRevocationListDer<'static>>, Trouble> {
+    let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
+    files.extend(settings.file.clone().map(|file| (LISTS, file)));
+    if let Some(folder) = &settings.folder {
+        let found = HashedFiles::RevocationLists.of(folder);
+        let found = found.map_err(|error| Trouble::file(LIST_FOLDER, folder, error))?;
+        files.extend(found.into_iter().map(|file| (LIST_FOLDER, file)));
+    }
     if files.is_empty() {
-        let reason = "expected PEM files with the names that `openssl rehash` makes, such as \
-                      9d66eef0.0";
-        return Err(Trouble::file(FOLDER, folder, reason));
+        let text = "SSLCARevocationCheck needs SSLCARevocationFile or SSLCARevocationPath, which \
+                    names the lists";
+        return Err(Trouble::Settings(text.into()));
     }
-    Ok(files)
-}
-
-fn read_revocations(file: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Trouble> {
-    const DIRECTIVE: &str = "SSLCARevocationFile";
-    let read = CertificateRevocationListDer::pem_file_iter(file).and_then(|found| found.collect());
-    let found: Vec<_> = read.map_err(|error| Trouble::file(DIRECTIVE, file, error))?;
-    if found.is_empty() {
-        Err(Trouble::file(
-            DIRECTIVE,
-            file,
-            "the file has no revocation list in PEM",
-        ))
-    } else {
-        Ok(found)
+    let mut all = Vec::new();
+    for (directive, file) in files {
+        let read = CertificateRevocationListDer::pem_file_iter(&file);
+        let read = read.and_then(|found| found.collect::<Result<Vec<_>, _>>());
+        let found = read.map_err(|error| Trouble::file(directive, &file, error))?;
+        if found.is_empty() {
+            let reason = "the file has no revocation list in PEM";
+            return Err(Trouble::file(directive, &file, reason));
+        }
+        all.extend(found);
     }
+    Ok(all)
 }

@@ -165,7 +165,8 @@ fn response_field<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
         .map(|(_, value)| value)
 }
 
-fn environment<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
+/// Returns the value of a variable that the request or the configuration has set.
+pub(super) fn environment<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
     let mut noted = entry.more.variables.iter().rev();
     if let Some((_, value)) = noted.find(|(known, _)| known == name.as_bytes()) {
         return Some(value);

@@ -165,6 +165,9 @@ impl<'s> Search<'s> {
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
         if settings.denied {
+            if self.lacks_slash(&settings, &path, &mapped) {
+                return self.redirected(&path, mapped);
+            }
             return Ok(self.refused(settings, DENIED));
         }
         if uncovers {

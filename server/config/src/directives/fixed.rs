@@ -1,0 +1,239 @@
+//! The directives of Apache of which Mehari accepts one value only: the value that says what Mehari
+//! always does. A line with another value is a problem, whose message gives the reason.
+
+use super::row::*;
+
+const LOGIN_FORM: &str = "a login form belongs to the application, or to a PerlAuthenHandler";
+const EXAMPLE: &str = "a PerlOutputFilterHandler or PerlInputFilterHandler changes the case";
+const RECORD: &str = "`mehari record` shows what clients and servers send";
+const SSI: &str = "elements of server-side includes begin with `<!--#` and end with `-->`";
+const MEMBERS: &str = "a balancer has the members that the configuration names, in every host";
+
+pub const GROUP: Group = Group {
+    title: "One value only",
+    rows: &[
+        Directive::only(
+            "AuthBasicFake",
+            &["Off"],
+            "`RequestHeader set Authorization` gives a back end a user and a password",
+        ),
+        Directive::only(
+            "AuthBasicUseDigestAlgorithm",
+            &["Off"],
+            "Basic passwords are compared with those of htpasswd: `AuthType Digest` reads those of \
+             htdigest",
+        ),
+        Directive::only("AuthFormFakeBasicAuth", &["Off"], LOGIN_FORM),
+        Directive::only(
+            "AuthnCacheTimeout",
+            &["300"],
+            "a correct password is always remembered for five minutes, or until its file changes",
+        ),
+        Directive::only(
+            "AuthzSendForbiddenOnFailure",
+            &["Off"],
+            "a user without the right may log in as another: a PerlAuthzHandler answers 403",
+        ),
+        Directive::only("BalancerInherit", &["On"], MEMBERS),
+        Directive::only("BalancerPersist", &["Off"], MEMBERS),
+        Directive::only("CaseFilter", &["Off"], EXAMPLE),
+        Directive::only("CaseFilterIn", &["Off"], EXAMPLE),
+        Directive::only(
+            "CGIVar",
+            &["REQUEST_URI original-uri"],
+            "REQUEST_URI is what the client sent, and REDIRECT_URL is the path before a redirect",
+        ),
+        Directive::only(
+            "ContentDigest",
+            &["Off"],
+            "no client reads Content-MD5, which RFC 9110 no longer has",
+        ),
+        Directive::only(
+            "CookieTracking",
+            &["Off"],
+            "a PerlFixupHandler sets a tracking cookie",
+        ),
+        Directive::only("DAV", &["Off"], "WebDAV is not served"),
+        Directive::only(
+            "DirectoryCheckHandler",
+            &["Off"],
+            "a folder with a handler is redirected to its path with a slash too: `DirectorySlash \
+             Off` ends that",
+        ),
+        Directive::only("DumpIOInput", &["Off"], RECORD),
+        Directive::only("DumpIOOutput", &["Off"], RECORD),
+        Directive::only(
+            "H2Direct",
+            &["On"],
+            "HTTP/2 in clear text always begins by prior knowledge",
+        ),
+        Directive::only(
+            "H2EarlyHints",
+            &["Off"],
+            "no early hints (103) are sent: `Header add Link` sends the fields with the response",
+        ),
+        Directive::only(
+            "H2ModernTLSOnly",
+            &["On"],
+            "the TLS library has no cipher that RFC 9113 forbids",
+        ),
+        Directive::only(
+            "H2ProxyRequests",
+            &["Off"],
+            "Mehari is not a forward proxy, and back ends are asked in HTTP/1.1",
+        ),
+        Directive::only(
+            "H2Upgrade",
+            &["Off"],
+            "HTTP/2 begins by ALPN, or in clear text by prior knowledge",
+        ),
+        Directive::only(
+            "H2WebSockets",
+            &["Off"],
+            "WebSockets come over HTTP/1.1, which browsers choose for them by themselves",
+        ),
+        Directive::only(
+            "IdentityCheck",
+            &["Off"],
+            "no client answers ident any more",
+        ),
+        Directive::only(
+            "LimitInternalRecursion",
+            &["10", "10 10"],
+            "the limit is Apache's default, 10",
+        ),
+        Directive::only(
+            "LogIOTrackTTFB",
+            &["Off"],
+            "`%{queue}Q` and `%{backend}Q` in a log format are the times before the response's head",
+        ),
+        Directive::only(
+            "MDMatchNames",
+            &["all"],
+            "ServerName and every ServerAlias of a host count",
+        ),
+        Directive::only(
+            "MDMustStaple",
+            &["Off"],
+            "clients refuse such a certificate whenever its OCSP responder is down: `MDStapling On` \
+             alone does not risk that",
+        ),
+        Directive::only(
+            "MDProfileMandatory",
+            &["Off"],
+            "the authority chooses the profile of a certificate",
+        ),
+        Directive::only(
+            "MetaFiles",
+            &["Off"],
+            "`Header` says which fields a file has",
+        ),
+        Directive::only(
+            "ModMimeUsePathInfo",
+            &["Off"],
+            "PATH_INFO never names a type: `ForceType` in a section does",
+        ),
+        Directive::only(
+            "Protocol",
+            &["http"],
+            "`SSLEngine On` and `Listen PORT https` choose TLS",
+        ),
+        Directive::only("ProtocolEcho", &["Off"], "the server speaks HTTP only"),
+        Directive::only(
+            "Proxy100Continue",
+            &["Off"],
+            "a request body is read whole before a back end gets it",
+        ),
+        Directive::only(
+            "ProxyBadHeader",
+            &["IsError"],
+            "a back end's head that RFC 9112 forbids is answered 502",
+        ),
+        Directive::only(
+            "ProxyExpressEnable",
+            &["Off"],
+            "RewriteMap and [P] map hosts to back ends",
+        ),
+        Directive::only(
+            "ProxyHTMLEnable",
+            &["Off"],
+            "links within pages are not rewritten: the filter SUBSTITUTE replaces texts",
+        ),
+        Directive::only(
+            "ProxyMaxForwards",
+            &["-1"],
+            "Max-Forwards is not counted, because it limits TRACE, which is not served",
+        ),
+        Directive::only(
+            "ProxyPassInherit",
+            &["On"],
+            "the main server's ProxyPass lines hold in every host: `ProxyPass PATH !` excludes a path",
+        ),
+        Directive::only(
+            "ProxyPassInterpolateEnv",
+            &["Off"],
+            "RewriteRule with [P] puts variables into paths; the host of a back end is literal",
+        ),
+        Directive::only(
+            "ProxySCGIInternalRedirect",
+            &["On"],
+            "a Location that is a path is followed within the server",
+        ),
+        Directive::only(
+            "ProxySCGISendfile",
+            &["Off"],
+            "`XSendFile On` sends the file that a program names in X-Sendfile",
+        ),
+        Directive::only(
+            "ProxyWebsocketFallbackToProxyHttp",
+            &["On"],
+            "a `ws://` back end is asked like an `http://` one, with an upgrade or without",
+        ),
+        Directive::only(
+            "QualifyRedirectURL",
+            &["Off"],
+            "REDIRECT_URL is a path",
+        ),
+        Directive::only(
+            "RegexDefaultOptions",
+            &["DOLLAR_ENDONLY", "+DOLLAR_ENDONLY"],
+            "`$` matches the end of the text only; an expression itself says other options, as in \
+             (?i)",
+        ),
+        Directive::only(
+            "Session",
+            &["Off"],
+            "sessions belong to the application: Apache::Session, Mehari::State",
+        ),
+        Directive::only("SSIEndTag", &["-->"], SSI),
+        Directive::only("SSIStartTag", &["<!--#"], SSI),
+        Directive::only(
+            "SSLFIPS",
+            &["Off"],
+            "the TLS library is not in its FIPS mode",
+        ),
+        Directive::only(
+            "SSLOCSPEnable",
+            &["Off"],
+            "the server asks no OCSP responder about clients: SSLCARevocationFile has the revoked \
+             certificates",
+        ),
+        Directive::only(
+            "SSLVHostSNIPolicy",
+            &["authonly"],
+            "a request for a host whose rules for clients' certificates differ from those of the \
+             handshake gets 421, and no other difference counts",
+        ),
+        Directive::only(
+            "StrictHostCheck",
+            &["Off"],
+            "an unknown name gets the first host of its address, which may refuse it",
+        ),
+        Directive::only(
+            "Suexec",
+            &["Off"],
+            "a PerlPool section with User runs Perl as another user; CGI programs have the server's \
+             user",
+        ),
+    ],
+};
