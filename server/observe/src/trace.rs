@@ -5,7 +5,10 @@
 //! its cleanup are over, the last holder drops the [`Trace`], and the timeline goes to whoever has
 //! asked for it.
 
+mod back_end;
 mod server_timing;
+
+pub use back_end::BackEndCall;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -28,6 +31,8 @@ pub struct Timeline {
     /// The time from giving the request to the pool until a worker got it, for each visit of Perl.
     pub queued: Vec<QueueWait>,
     pub perl: Vec<PerlPart>,
+    /// The requests to back ends.
+    pub calls: Vec<BackEndCall>,
     /// The number of further parts that the worker has reported.
     pub left_out: u64,
 }
@@ -67,8 +72,11 @@ pub struct PerlPart {
 /// The trace context (W3C) for programs and back ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The value of the field traceparent.
-    pub parent: String,
+    pub trace: u128,
+    /// The span that is their parent.
+    pub span: u64,
+    /// The bits of the field traceparent.
+    pub flags: u8,
     /// The value of the field tracestate.
     pub state: Option<String>,
 }

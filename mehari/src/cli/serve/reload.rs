@@ -253,6 +253,7 @@ impl Reloader {
             Err(trouble) => return Err(trouble.to_string()),
         };
         mehari_front::look_at_back_ends(&site)?;
+        mehari_front::look_at_collector(&site)?;
         let before = self.front.site();
         if (&site.process.user, &site.process.group)
             != (&before.process.user, &before.process.group)

@@ -38,6 +38,7 @@ impl BegunRequest<'_> {
         SampledRequest {
             identity: sample.identity,
             state: sample.state,
+            flags: sample.flags,
             scheme: if self.peer.tls.is_some() {
                 "https"
             } else {
