@@ -121,6 +121,12 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
+/// Returns the two digits of a number below 100.
+#[inline]
+pub fn decimal_pair(number: usize) -> [u8; 2] {
+    PAIRS[number]
+}
+
 /// Appends `number` in decimal digits.
 pub fn decimal(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(Decimal::new(number).text());

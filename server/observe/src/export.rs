@@ -11,8 +11,10 @@ mod parts;
 mod queue;
 mod spans;
 mod statement;
+mod texts;
 
 pub use identity::SpanIdentity;
+pub use texts::RequestTexts;
 
 use crate::trace::{Timeline, TraceContext};
 use collector::{Collector, Refusal};
@@ -39,12 +41,8 @@ pub struct SampledRequest {
     pub scheme: &'static str,
     /// The version of HTTP: `1.1`, `2`.
     pub version: &'static str,
-    /// The host that the client asked for, without a port, or the server's address.
-    pub host: String,
+    pub texts: RequestTexts,
     pub port: Option<u16>,
-    /// The client, which a trusted proxy may have named.
-    pub client: String,
-    pub user_agent: String,
 }
 
 impl SampledRequest {
@@ -79,7 +77,7 @@ impl ExportedRequest {
     fn bytes(&self) -> usize {
         const EACH: usize = 100;
         let names: usize = self.timeline.perl.iter().map(|part| part.name.len()).sum();
-        let texts = self.timeline.target.len() + self.request.user_agent.len();
+        let texts = self.timeline.target.len() + self.request.texts.len();
         EACH * (10 + self.spans() as usize) + names + texts
     }
 }

@@ -20,6 +20,16 @@ fn digits(bytes: &[u8], digits: &[u8; 16]) -> String {
         .collect()
 }
 
+/// Writes the lower-case digits of `bytes` into a place of twice as many bytes.
+#[inline]
+pub fn write_lower(bytes: &[u8], into: &mut [u8]) {
+    debug_assert_eq!(into.len(), 2 * bytes.len());
+    for (pair, byte) in into.chunks_exact_mut(2).zip(bytes) {
+        let halves = [byte >> 4, byte & 15];
+        pair.copy_from_slice(&halves.map(|half| LOWER[usize::from(half)]));
+    }
+}
+
 /// Appends the two lower-case digits of `byte`.
 #[inline]
 pub fn push_lower(byte: u8, into: &mut Vec<u8>) {

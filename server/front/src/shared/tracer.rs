@@ -16,7 +16,7 @@ use mehari_net::ConnectionTimes;
 use mehari_observe::export::{
     ExportCounts, ExportReport, ExportedRequest, Exporter, SampledRequest,
 };
-use mehari_observe::trace::{now, Timeline, Trace};
+use mehari_observe::trace::{known_method, now, Timeline, Trace};
 use sampler::Sampler;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -222,7 +222,10 @@ impl Tracer {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let timeline = Timeline {
             request_id: request.id,
-            method: text(request.method),
+            method: match known_method(request.method) {
+                Some(known) => known.into(),
+                None => text(request.method).into(),
+            },
             target: text(request.target),
             client: text(request.peer.remote_addr.as_bytes()),
             began: began(request.peer),

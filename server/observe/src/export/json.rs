@@ -1,6 +1,6 @@
 //! Writes OTLP's JSON straight into a buffer. No value is copied before it is written.
 
-use crate::escape::{json_string, Decimal};
+use crate::escape::{decimal_pair, json_string, Decimal};
 
 /// Writes a text that needs no escapes, such as digits or a name, with its quotes.
 #[inline]
@@ -15,22 +15,55 @@ pub fn text(out: &mut Vec<u8>, text: &str) {
     json_string(out, text.as_bytes());
 }
 
-/// Writes a number of 64 bits, which OTLP's JSON has as a text.
+/// Writes a number with leading zeros in 19 digits, which nanoseconds since 1970 have until 2286.
+/// A higher digit is dropped.
 #[inline]
-pub fn long(out: &mut Vec<u8>, number: u64) {
-    plain(out, Decimal::new(number).text());
+pub fn nanoseconds(into: &mut [u8; 19], number: u64) {
+    const SECOND: u64 = 1_000_000_000;
+    let (seconds, rest) = into.split_at_mut(10);
+    digits(seconds, number / SECOND);
+    digits(rest, number % SECOND);
 }
 
-/// Writes a number as 16 hexadecimal digits.
+/// Writes the lowest digits of a number.
 #[inline]
-pub fn hexadecimal(out: &mut Vec<u8>, number: u64) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [0; 16];
-    for (index, digit) in text.iter_mut().enumerate() {
-        *digit = DIGITS[(number >> (60 - 4 * index)) as usize & 15];
+fn digits(into: &mut [u8], mut number: u64) {
+    let mut pairs = into.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        pair.copy_from_slice(&decimal_pair((number % 100) as usize));
+        number /= 100;
     }
-    out.extend_from_slice(&text);
+    if let [digit] = pairs.into_remainder() {
+        *digit = b'0' + (number % 10) as u8;
+    }
 }
+
+/// The name of an attribute, as it stands before the value.
+pub struct Key(pub &'static str);
+
+/// Returns the key of an attribute that is a text.
+macro_rules! text_key {
+    ($name:literal) => {
+        Key(concat!(
+            ",{\"key\":\"",
+            $name,
+            "\",\"value\":{\"stringValue\":"
+        ))
+    };
+}
+
+/// Returns the key of an attribute that is a number, which OTLP's JSON has as a text.
+macro_rules! number_key {
+    ($name:literal) => {
+        Key(concat!(
+            ",{\"key\":\"",
+            $name,
+            "\",\"value\":{\"intValue\":"
+        ))
+    };
+}
+
+pub(super) use {number_key, text_key};
 
 /// The member `attributes` of an object. Without an attribute there is no such member.
 pub struct Attributes<'a> {
@@ -40,6 +73,7 @@ pub struct Attributes<'a> {
 
 impl<'a> Attributes<'a> {
     /// Begins the member of an object.
+    #[inline]
     pub fn begin(out: &'a mut Vec<u8>) -> Attributes<'a> {
         Attributes {
             out,
@@ -48,37 +82,33 @@ impl<'a> Attributes<'a> {
     }
 
     /// Adds a text, or the beginning of a long one.
-    pub fn text(&mut self, key: &'static str, value: &str) {
-        self.key(key, b"stringValue");
+    pub fn text(&mut self, key: Key, value: &str) {
+        self.key(key);
         text(self.out, cut(value));
         self.out.extend_from_slice(b"}}");
     }
 
     /// Adds a text that needs no escapes.
-    pub fn word(&mut self, key: &'static str, value: &str) {
-        self.key(key, b"stringValue");
+    pub fn word(&mut self, key: Key, value: &str) {
+        self.key(key);
         plain(self.out, value.as_bytes());
         self.out.extend_from_slice(b"}}");
     }
 
-    pub fn number(&mut self, key: &'static str, value: impl Into<u64>) {
-        self.key(key, b"intValue");
-        long(self.out, value.into());
+    pub fn number(&mut self, key: Key, value: impl Into<u64>) {
+        self.key(key);
+        plain(self.out, Decimal::new(value.into()).text());
         self.out.extend_from_slice(b"}}");
     }
 
     #[inline]
-    fn key(&mut self, key: &'static str, kind: &'static [u8]) {
+    fn key(&mut self, key: Key) {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.begin_list();
-        } else {
-            self.out.push(b',');
+            // The comma is left out.
+            return self.out.extend_from_slice(&key.0.as_bytes()[1..]);
         }
-        self.out.extend_from_slice(b"{\"key\":\"");
-        self.out.extend_from_slice(key.as_bytes());
-        self.out.extend_from_slice(b"\",\"value\":{\"");
-        self.out.extend_from_slice(kind);
-        self.out.extend_from_slice(b"\":");
+        self.out.extend_from_slice(key.0.as_bytes());
     }
 
     fn begin_list(&mut self) {
@@ -88,6 +118,7 @@ impl<'a> Attributes<'a> {
         self.out.extend_from_slice(b"\"attributes\":[");
     }
 
+    #[inline]
     pub fn end(self) {
         if self.is_begun {
             self.out.push(b']');
@@ -112,10 +143,10 @@ mod tests {
 
     #[test]
     fn numbers_have_all_their_digits() {
-        for number in [0, 1, 0xb7ad_6b71_6920_3331, u64::MAX] {
-            let mut out = Vec::new();
-            hexadecimal(&mut out, number);
-            assert_eq!(out, format!("{number:016x}").into_bytes());
+        for number in [0, 7, 1_764_036_000_123_456_789, 9_999_999_999_999_999_999] {
+            let mut text = [0; 19];
+            nanoseconds(&mut text, number);
+            assert_eq!(text, format!("{number:019}").as_bytes());
         }
     }
 
@@ -125,9 +156,9 @@ mod tests {
             let mut out = b"{\"a\":1".to_vec();
             let mut attributes = Attributes::begin(&mut out);
             for _ in 0..count {
-                attributes.text("b.c", &"é\"".repeat(3000));
-                attributes.word("d", "e");
-                attributes.number("f", u64::MAX);
+                attributes.text(text_key!("b.c"), &"é\"".repeat(3000));
+                attributes.word(text_key!("d"), "e");
+                attributes.number(number_key!("f"), u64::MAX);
             }
             attributes.end();
             out.push(b'}');

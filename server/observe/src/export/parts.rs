@@ -2,16 +2,13 @@
 //! attributes are those of OpenTelemetry's semantic conventions, or begin with `mehari.`. `spans`
 //! finds numbers, parents and times.
 
-use super::json::{cut, plain, text, Attributes};
+use super::json::{cut, number_key, text, text_key, Attributes, Key};
 use super::statement::{summary, without_values};
 use super::ExportedRequest;
 use crate::escape::Decimal;
-use crate::trace::{BackEndCall, FrontPart, PerlPart};
+use crate::trace::{known_method, BackEndCall, FrontPart, PerlPart};
 
-/// The methods that HTTP defines. Others are `_OTHER`, as the conventions demand.
-const METHODS: [&str; 10] = [
-    "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "QUERY",
-];
+/// The name of the conventions for all methods that HTTP does not define.
 const OTHER_METHOD: &str = "_OTHER";
 /// The front's wait for a back end.
 const BACK_END: &str = "back end";
@@ -65,9 +62,9 @@ impl Part<'_> {
 /// Writes `name`, which needs no escapes, and `kind`.
 #[inline]
 fn begin(out: &mut Vec<u8>, name: &str, kind: &[u8]) {
-    out.extend_from_slice(b"\"name\":");
-    plain(out, name.as_bytes());
-    out.extend_from_slice(b",\"kind\":");
+    out.extend_from_slice(b"\"name\":\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\",\"kind\":");
     out.extend_from_slice(kind);
 }
 
@@ -83,35 +80,38 @@ fn write_failed(out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"status\":{\"code\":2}");
 }
 
-fn known_method(method: &str) -> Option<&'static str> {
-    METHODS.into_iter().find(|known| *known == method)
-}
-
 fn write_whole(out: &mut Vec<u8>, exported: &ExportedRequest) {
     let (timeline, request) = (&exported.timeline, &exported.request);
-    let method = known_method(&timeline.method);
+    let method = known_method(timeline.method.as_bytes());
     begin(out, method.unwrap_or("HTTP"), SERVER);
     let mut attributes = Attributes::begin(out);
-    attributes.word("http.request.method", method.unwrap_or(OTHER_METHOD));
+    attributes.word(
+        text_key!("http.request.method"),
+        method.unwrap_or(OTHER_METHOD),
+    );
     if method.is_none() {
-        attributes.text("http.request.method_original", &timeline.method);
+        attributes.text(text_key!("http.request.method_original"), &timeline.method);
     }
-    attributes.word("url.scheme", request.scheme);
-    attributes.text("url.path", without_query(&timeline.target));
-    attributes.text("server.address", &request.host);
+    attributes.word(text_key!("url.scheme"), request.scheme);
+    attributes.text(text_key!("url.path"), without_query(&timeline.target));
+    attributes.text(text_key!("server.address"), request.texts.host());
     if let Some(port) = request.port {
-        attributes.number("server.port", port);
+        attributes.number(number_key!("server.port"), port);
     }
-    attributes.text("client.address", &request.client);
-    attributes.text("network.peer.address", &timeline.client);
-    attributes.word("network.protocol.version", request.version);
-    attributes.number("http.response.status_code", timeline.status);
-    if !request.user_agent.is_empty() {
-        attributes.text("user_agent.original", &request.user_agent);
+    attributes.text(
+        text_key!("client.address"),
+        request.texts.client().unwrap_or(&timeline.client),
+    );
+    attributes.text(text_key!("network.peer.address"), &timeline.client);
+    attributes.word(text_key!("network.protocol.version"), request.version);
+    attributes.number(number_key!("http.response.status_code"), timeline.status);
+    let user_agent = request.texts.user_agent();
+    if !user_agent.is_empty() {
+        attributes.text(text_key!("user_agent.original"), user_agent);
     }
-    attributes.number("mehari.request.id", timeline.request_id);
+    attributes.number(number_key!("mehari.request.id"), timeline.request_id);
     if timeline.left_out > 0 {
-        attributes.number("mehari.parts.left_out", timeline.left_out);
+        attributes.number(number_key!("mehari.parts.left_out"), timeline.left_out);
     }
     // A status of the client's fault is no failure of the server.
     if timeline.status >= 500 {
@@ -127,7 +127,7 @@ fn write_status_failure(mut attributes: Attributes<'_>, status: u16) {
     let digits = Decimal::new(status.into());
     // Digits are UTF-8.
     let digits = std::str::from_utf8(digits.text()).unwrap_or_default();
-    attributes.word("error.type", digits);
+    attributes.word(text_key!("error.type"), digits);
     attributes.end();
 }
 
@@ -138,32 +138,37 @@ fn write_back_end(out: &mut Vec<u8>, call: Option<&BackEndCall>) {
     };
     let mut attributes = Attributes::begin(out);
     if !call.address.is_empty() {
-        attributes.text("server.address", &call.address);
+        attributes.text(text_key!("server.address"), &call.address);
     }
     if let Some(port) = call.port {
-        attributes.number("server.port", port);
+        attributes.number(number_key!("server.port"), port);
     } else if !call.address.is_empty() {
-        attributes.word("network.transport", "unix");
+        attributes.word(text_key!("network.transport"), "unix");
     }
     match &call.url {
         Some(url) => {
-            let method = known_method(&call.method);
-            attributes.word("http.request.method", method.unwrap_or(OTHER_METHOD));
-            attributes.text("url.full", url);
+            let method = known_method(call.method.as_bytes());
+            attributes.word(
+                text_key!("http.request.method"),
+                method.unwrap_or(OTHER_METHOD),
+            );
+            attributes.text(text_key!("url.full"), url);
             if method.is_none() {
-                attributes.text("http.request.method_original", &call.method);
+                attributes.text(text_key!("http.request.method_original"), &call.method);
             }
             if call.status > 0 {
-                attributes.word("network.protocol.version", "1.1");
-                attributes.number("http.response.status_code", call.status);
+                attributes.word(text_key!("network.protocol.version"), "1.1");
+                attributes.number(number_key!("http.response.status_code"), call.status);
             }
         }
-        None if !call.scheme.is_empty() => attributes.word("network.protocol.name", call.scheme),
+        None if !call.scheme.is_empty() => {
+            attributes.word(text_key!("network.protocol.name"), call.scheme)
+        }
         None => {}
     }
     match call.failure {
         Some(failure) => {
-            attributes.word("error.type", failure);
+            attributes.word(text_key!("error.type"), failure);
             attributes.end();
         }
         None if call.url.is_some() && call.status >= 400 => {
@@ -183,14 +188,14 @@ fn write_perl(out: &mut Vec<u8>, part: &PerlPart) {
     };
     begin_named(out, name, INTERNAL);
     let mut attributes = Attributes::begin(out);
-    attributes.number("process.pid", part.pid);
+    attributes.number(number_key!("process.pid"), part.pid);
     let object = name.split_once(' ').map(|(_, object)| object);
     match (part.kind, object) {
-        ("handler", Some(code)) => attributes.text("code.function.name", code),
-        ("script", Some(file)) => attributes.text("code.file.path", file),
+        ("handler", Some(code)) => attributes.text(text_key!("code.function.name"), code),
+        ("script", Some(file)) => attributes.text(text_key!("code.file.path"), file),
         ("sub-request", Some(_)) => {
             let path = name.find('/').map_or("", |at| &name[at..]);
-            attributes.text("url.path", path);
+            attributes.text(text_key!("url.path"), path);
         }
         _ => {}
     }
@@ -208,17 +213,17 @@ fn write_statement(out: &mut Vec<u8>, part: &PerlPart) {
         None => begin_named(out, &format!("DBI {method}"), CLIENT),
     }
     let mut attributes = Attributes::begin(out);
-    attributes.number("process.pid", part.pid);
-    attributes.word("db.system.name", system(part.driver.as_deref()));
-    attributes.text("code.function.name", &format!("DBI::{method}"));
+    attributes.number(number_key!("process.pid"), part.pid);
+    attributes.word(text_key!("db.system.name"), system(part.driver.as_deref()));
+    attributes.text(text_key!("code.function.name"), &format!("DBI::{method}"));
     if !statement.is_empty() {
-        attributes.text("db.query.text", &without_values(statement));
+        attributes.text(text_key!("db.query.text"), &without_values(statement));
     }
     if let Some(summary) = &summary {
-        attributes.text("db.query.summary", summary);
+        attributes.text(text_key!("db.query.summary"), summary);
     }
     if let Some(rows) = part.rows {
-        attributes.number("db.response.returned_rows", rows);
+        attributes.number(number_key!("db.response.returned_rows"), rows);
     }
     write_calls(&mut attributes, part);
     attributes.end();
@@ -227,8 +232,8 @@ fn write_statement(out: &mut Vec<u8>, part: &PerlPart) {
 /// Writes the attributes of a part that stands for several calls.
 fn write_calls(attributes: &mut Attributes<'_>, part: &PerlPart) {
     if part.count > 1 {
-        attributes.number("mehari.calls", part.count);
-        attributes.number("mehari.calls.duration_ns", part.busy);
+        attributes.number(number_key!("mehari.calls"), part.count);
+        attributes.number(number_key!("mehari.calls.duration_ns"), part.busy);
     }
 }
 

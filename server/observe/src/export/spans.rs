@@ -5,10 +5,11 @@
 //! of the request's span: it may end after the response, because the worker cleans up. Workers are
 //! not trusted: a part is cut to the time of the request.
 
-use super::json::{self, Attributes};
+use super::json::{self, number_key, text_key, Attributes, Key};
 use super::parts::Part;
 use super::{ExportedRequest, SpanIdentity};
 use crate::trace::now;
+use mehari_text::hex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// About the bytes of a span, for the room that a batch needs.
@@ -29,12 +30,15 @@ pub fn beginning(service: &str) -> Vec<u8> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
     let mut out = b"{\"resourceSpans\":[{\"resource\":{".to_vec();
     let mut resource = Attributes::begin(&mut out);
-    resource.text("service.name", service);
-    resource.text("host.name", host.unwrap_or_default().trim());
-    resource.number("process.pid", std::process::id());
-    resource.word("telemetry.sdk.name", "mehari");
-    resource.word("telemetry.sdk.language", "rust");
-    resource.word("telemetry.sdk.version", env!("CARGO_PKG_VERSION"));
+    resource.text(text_key!("service.name"), service);
+    resource.text(text_key!("host.name"), host.unwrap_or_default().trim());
+    resource.number(number_key!("process.pid"), std::process::id());
+    resource.word(text_key!("telemetry.sdk.name"), "mehari");
+    resource.word(text_key!("telemetry.sdk.language"), "rust");
+    resource.word(
+        text_key!("telemetry.sdk.version"),
+        env!("CARGO_PKG_VERSION"),
+    );
     resource.end();
     out.extend_from_slice(b"},\"scopeSpans\":[{\"scope\":{\"name\":\"mehari\",\"version\":");
     json::plain(&mut out, env!("CARGO_PKG_VERSION").as_bytes());
@@ -82,32 +86,79 @@ impl Clock {
 
 /// Writes the spans of a request, a comma after each.
 fn write_request(out: &mut Vec<u8>, request: &ExportedRequest, clock: &Clock) {
-    let trace = request.request.identity.trace;
-    // All spans of the request begin with the same bytes.
-    let mut start = b"{\"traceId\":\"".to_vec();
-    json::hexadecimal(&mut start, (trace >> 64) as u64);
-    json::hexadecimal(&mut start, trace as u64);
-    start.extend_from_slice(b"\",\"spanId\":\"");
+    let mut beginning = Beginning::of(request.request.identity.trace);
     for span in &spans(request) {
-        out.extend_from_slice(&start);
-        json::hexadecimal(out, span.id);
-        if let Some(parent) = span.parent {
-            out.extend_from_slice(b"\",\"parentSpanId\":\"");
-            json::hexadecimal(out, parent);
-        }
-        out.extend_from_slice(b"\",");
+        beginning.write(out, span, clock);
         if let (Part::Whole(_), Some(state)) = (span.part, &request.request.state) {
             out.extend_from_slice(b"\"traceState\":");
             json::text(out, state);
             out.push(b',');
         }
-        out.extend_from_slice(b"\"startTimeUnixNano\":");
-        json::long(out, clock.time_of_day(span.from));
-        out.extend_from_slice(b",\"endTimeUnixNano\":");
-        json::long(out, clock.time_of_day(span.until));
-        out.push(b',');
         span.part.write(out);
         out.extend_from_slice(b"},");
+    }
+}
+
+/// The members that each span has. Only numbers and times differ, so the next span's are written
+/// over those of the last one.
+struct Beginning {
+    text: [u8; BEGINNING.len()],
+    /// The time in the text at which the last span ends.
+    until: u64,
+}
+
+const BEGINNING: &str = concat!(
+    "{\"traceId\":\"00000000000000000000000000000000\"",
+    ",\"spanId\":\"0000000000000000\"",
+    ",\"parentSpanId\":\"0000000000000000\"",
+    ",\"startTimeUnixNano\":\"0000000000000000000\"",
+    ",\"endTimeUnixNano\":\"0000000000000000000\","
+);
+/// The positions of the values in the text.
+const TRACE: usize = "{\"traceId\":\"".len();
+const SPAN: usize = TRACE + 32 + "\",\"spanId\":\"".len();
+const PARENT: usize = SPAN + 16 + "\",\"parentSpanId\":\"".len();
+const FROM: usize = PARENT + 16 + "\",\"startTimeUnixNano\":\"".len();
+const UNTIL: usize = FROM + 19 + "\",\"endTimeUnixNano\":\"".len();
+/// The member of the parent, with its comma.
+const PARENTS_MEMBER: std::ops::Range<usize> = SPAN + 17..PARENT + 17;
+
+impl Beginning {
+    fn of(trace: u128) -> Beginning {
+        let mut text = [0; BEGINNING.len()];
+        text.copy_from_slice(BEGINNING.as_bytes());
+        let mut beginning = Beginning { text, until: 0 };
+        hex::write_lower(&trace.to_be_bytes(), beginning.at::<TRACE, 32>());
+        beginning
+    }
+
+    /// Returns the place of a value.
+    #[inline(always)]
+    fn at<const START: usize, const LENGTH: usize>(&mut self) -> &mut [u8; LENGTH] {
+        let place = self.text[START..].first_chunk_mut::<LENGTH>();
+        place.expect("the text has all values")
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>, span: &Span<'_>, clock: &Clock) {
+        hex::write_lower(&span.id.to_be_bytes(), self.at::<SPAN, 16>());
+        // Most spans begin when the last one has ended.
+        if span.from == self.until {
+            self.text.copy_within(UNTIL..UNTIL + 19, FROM);
+        } else {
+            json::nanoseconds(self.at::<FROM, 19>(), clock.time_of_day(span.from));
+        }
+        json::nanoseconds(self.at::<UNTIL, 19>(), clock.time_of_day(span.until));
+        self.until = span.until;
+        match span.parent {
+            Some(parent) => {
+                hex::write_lower(&parent.to_be_bytes(), self.at::<PARENT, 16>());
+                out.extend_from_slice(&self.text);
+            }
+            None => {
+                out.extend_from_slice(&self.text[..PARENTS_MEMBER.start]);
+                out.extend_from_slice(&self.text[PARENTS_MEMBER.end..]);
+            }
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn timeline() -> Timeline {
     };
     Timeline {
         request_id: 5,
-        method: "GET".to_owned(),
+        method: "GET".into(),
         target: "/shop?card=secret".to_owned(),
         client: "192.0.2.1".to_owned(),
         status: 500,
@@ -60,10 +60,8 @@ fn exported(timeline: Timeline) -> ExportedRequest {
         flags: 1,
         scheme: "https",
         version: "2",
-        host: "site.example".to_owned(),
+        texts: RequestTexts::new(b"site.example", b"198.51.100.1", b"a \"browser\"\n"),
         port: None,
-        client: "198.51.100.1".to_owned(),
-        user_agent: "a \"browser\"\n".to_owned(),
     };
     ExportedRequest {
         request,
@@ -175,7 +173,7 @@ fn times_that_a_false_worker_makes_up_are_cut() {
 #[test]
 fn unknown_methods_and_strange_texts_stay_within_the_json() {
     let mut timeline = timeline();
-    timeline.method = "BREW\"},{".to_owned();
+    timeline.method = "BREW\"},{".into();
     timeline
         .perl
         .push(perl("handler", "PerlHandler \u{0}\"\\\u{7f}é", 141, 142));

@@ -63,10 +63,12 @@ fn sample(chance: &Chance, follows_parents: bool, fields: Fields<'_>) -> Option<
         chance.comes().then(|| trace::parent(fields))?
     };
     let flags = parent.map_or(0, |parent| parent.flags);
-    let span = chance.number();
+    let number = chance.number();
+    let span = SpanIdentity::below(number, 0);
+    let own = || u128::from(chance.number()) << 64 | u128::from(number);
     Some(Sample {
         identity: SpanIdentity {
-            trace: parent.map_or_else(|| chance.trace(), |parent| parent.trace),
+            trace: parent.map_or_else(own, |parent| parent.trace),
             parent: parent.map(|parent| parent.span),
             span,
             inner: SpanIdentity::below(span, 0),
@@ -120,10 +122,6 @@ impl Chance {
         let drawn = self.drawn.get();
         self.drawn.set(drawn.wrapping_add(1));
         self.random.hash_one(drawn).max(1)
-    }
-
-    fn trace(&self) -> u128 {
-        u128::from(self.number()) << 64 | u128::from(self.number())
     }
 }
 
