@@ -63,9 +63,10 @@ impl fmt::Display for TraceParent {
         const EMPTY: &str = "00-00000000000000000000000000000000-0000000000000000-00";
         // Formatting each number would take ten times as long.
         let mut text = *EMPTY.as_bytes().first_chunk::<55>().expect("its length");
-        hex::write_lower(&self.trace.to_be_bytes(), &mut text[3..35]);
-        hex::write_lower(&self.span.to_be_bytes(), &mut text[36..52]);
-        hex::write_lower(&[self.flags], &mut text[53..55]);
+        text[3..19].copy_from_slice(&hex::sixteen_lower((self.trace >> 64) as u64));
+        text[19..35].copy_from_slice(&hex::sixteen_lower(self.trace as u64));
+        text[36..52].copy_from_slice(&hex::sixteen_lower(self.span));
+        text[53..55].copy_from_slice(&hex::sixteen_lower(self.flags.into())[14..]);
         out.write_str(std::str::from_utf8(&text).unwrap_or(EMPTY))
     }
 }

@@ -77,7 +77,7 @@ impl ExportedRequest {
     fn bytes(&self) -> usize {
         const EACH: usize = 100;
         let names: usize = self.timeline.perl.iter().map(|part| part.name.len()).sum();
-        let texts = self.timeline.target.len() + self.request.texts.len();
+        let texts = self.timeline.target.len() + self.request.texts.bytes();
         EACH * (10 + self.spans() as usize) + names + texts
     }
 }

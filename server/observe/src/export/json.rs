@@ -1,6 +1,6 @@
 //! Writes OTLP's JSON straight into a buffer. No value is copied before it is written.
 
-use crate::escape::{decimal_pair, json_string, Decimal};
+use crate::escape::{json_string, Decimal};
 
 /// Writes a text that needs no escapes, such as digits or a name, with its quotes.
 #[inline]
@@ -15,27 +15,30 @@ pub fn text(out: &mut Vec<u8>, text: &str) {
     json_string(out, text.as_bytes());
 }
 
-/// Writes a number with leading zeros in 19 digits, which nanoseconds since 1970 have until 2286.
-/// A higher digit is dropped.
+/// Returns a number in 19 digits, which nanoseconds since 1970 have until 2286. A higher digit is
+/// dropped.
 #[inline]
-pub fn nanoseconds(into: &mut [u8; 19], number: u64) {
-    const SECOND: u64 = 1_000_000_000;
-    let (seconds, rest) = into.split_at_mut(10);
-    digits(seconds, number / SECOND);
-    digits(rest, number % SECOND);
+pub fn nanoseconds(number: u64) -> [u8; 19] {
+    const EIGHT: u64 = 100_000_000;
+    let mut text = [0; 19];
+    let (high, low) = (number / EIGHT, number % EIGHT);
+    let (highest, middle) = (high / EIGHT, high % EIGHT);
+    text[..3].copy_from_slice(&eight_digits(highest % 1000)[5..]);
+    text[3..11].copy_from_slice(&eight_digits(middle));
+    text[11..].copy_from_slice(&eight_digits(low));
+    text
 }
 
-/// Writes the lowest digits of a number.
+/// Returns a number below 10^8 in eight digits, all of which are made at once: the number is split
+/// into two, four and then eight lanes of one word, by multiplications in place of divisions.
 #[inline]
-fn digits(into: &mut [u8], mut number: u64) {
-    let mut pairs = into.rchunks_exact_mut(2);
-    for pair in &mut pairs {
-        pair.copy_from_slice(&decimal_pair((number % 100) as usize));
-        number /= 100;
-    }
-    if let [digit] = pairs.into_remainder() {
-        *digit = b'0' + (number % 10) as u8;
-    }
+fn eight_digits(number: u64) -> [u8; 8] {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = ((fours - 100 * hundreds) << 16) | hundreds;
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = ((twos - 10 * tens) << 8) | tens;
+    (ones + 0x3030_3030_3030_3030).to_le_bytes()
 }
 
 /// The name of an attribute, as it stands before the value.
@@ -144,9 +147,10 @@ mod tests {
     #[test]
     fn numbers_have_all_their_digits() {
         for number in [0, 7, 1_764_036_000_123_456_789, 9_999_999_999_999_999_999] {
-            let mut text = [0; 19];
-            nanoseconds(&mut text, number);
-            assert_eq!(text, format!("{number:019}").as_bytes());
+            assert_eq!(nanoseconds(number), format!("{number:019}").as_bytes());
+        }
+        for number in (0..100_000_000).step_by(997).chain([99_999_999]) {
+            assert_eq!(eight_digits(number), format!("{number:08}").as_bytes());
         }
     }
 

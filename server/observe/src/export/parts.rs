@@ -24,7 +24,7 @@ const CLIENT: &[u8] = b"3";
 
 /// What a span describes.
 #[derive(Clone, Copy)]
-pub enum Part<'a> {
+pub enum SpanSubject<'a> {
     /// The request.
     Whole(&'a ExportedRequest),
     /// A part of the front, with the request to a back end for which the front waited.
@@ -34,14 +34,14 @@ pub enum Part<'a> {
     Perl(&'a PerlPart),
 }
 
-impl Part<'_> {
+impl SpanSubject<'_> {
     /// Returns how well the part fits as the one that programs and back ends know as their parent.
     /// 0: not at all.
     pub fn rank_as_inner(self) -> u8 {
         match self {
-            Part::Front(part, _) if part.name == BACK_END => 3,
-            Part::Perl(part) if part.kind == WORKER => 2,
-            Part::Front(part, _) if WAITS.contains(&part.name) => 1,
+            SpanSubject::Front(part, _) if part.name == BACK_END => 3,
+            SpanSubject::Perl(part) if part.kind == WORKER => 2,
+            SpanSubject::Front(part, _) if WAITS.contains(&part.name) => 1,
             _ => 0,
         }
     }
@@ -49,12 +49,12 @@ impl Part<'_> {
     /// Writes the members `name`, `kind`, `attributes` and `status` of a span.
     pub fn write(self, out: &mut Vec<u8>) {
         match self {
-            Part::Whole(request) => write_whole(out, request),
-            Part::Front(part, call) if part.name == BACK_END => write_back_end(out, call),
-            Part::Front(part, _) => begin(out, part.name, INTERNAL),
-            Part::Queue => begin(out, "queue", INTERNAL),
-            Part::Perl(part) if part.kind == "statement" => write_statement(out, part),
-            Part::Perl(part) => write_perl(out, part),
+            SpanSubject::Whole(request) => write_whole(out, request),
+            SpanSubject::Front(part, call) if part.name == BACK_END => write_back_end(out, call),
+            SpanSubject::Front(part, _) => begin(out, part.name, INTERNAL),
+            SpanSubject::Queue => begin(out, "queue", INTERNAL),
+            SpanSubject::Perl(part) if part.kind == "statement" => write_statement(out, part),
+            SpanSubject::Perl(part) => write_perl(out, part),
         }
     }
 }
@@ -254,5 +254,6 @@ fn system(driver: Option<&str>) -> &'static str {
 }
 
 fn without_query(target: &str) -> &str {
-    target.split('?').next().unwrap_or_default()
+    let query = target.bytes().position(|byte| byte == b'?');
+    &target[..query.unwrap_or(target.len())]
 }

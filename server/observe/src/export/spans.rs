@@ -6,7 +6,7 @@
 //! not trusted: a part is cut to the time of the request.
 
 use super::json::{self, number_key, text_key, Attributes, Key};
-use super::parts::Part;
+use super::parts::SpanSubject;
 use super::{ExportedRequest, SpanIdentity};
 use crate::trace::now;
 use mehari_text::hex;
@@ -21,7 +21,7 @@ struct Span<'a> {
     parent: Option<u64>,
     from: u64,
     until: u64,
-    part: Part<'a>,
+    part: SpanSubject<'a>,
 }
 
 /// Returns the beginning of each document: what sends the spans. The rest of the document are the
@@ -89,7 +89,7 @@ fn write_request(out: &mut Vec<u8>, request: &ExportedRequest, clock: &Clock) {
     let mut beginning = Beginning::of(request.request.identity.trace);
     for span in &spans(request) {
         beginning.write(out, span, clock);
-        if let (Part::Whole(_), Some(state)) = (span.part, &request.request.state) {
+        if let (SpanSubject::Whole(_), Some(state)) = (span.part, &request.request.state) {
             out.extend_from_slice(b"\"traceState\":");
             json::text(out, state);
             out.push(b',');
@@ -128,7 +128,8 @@ impl Beginning {
         let mut text = [0; BEGINNING.len()];
         text.copy_from_slice(BEGINNING.as_bytes());
         let mut beginning = Beginning { text, until: 0 };
-        hex::write_lower(&trace.to_be_bytes(), beginning.at::<TRACE, 32>());
+        *beginning.at::<TRACE, 16>() = hex::sixteen_lower((trace >> 64) as u64);
+        *beginning.at::<{ TRACE + 16 }, 16>() = hex::sixteen_lower(trace as u64);
         beginning
     }
 
@@ -140,18 +141,18 @@ impl Beginning {
     }
 
     fn write(&mut self, out: &mut Vec<u8>, span: &Span<'_>, clock: &Clock) {
-        hex::write_lower(&span.id.to_be_bytes(), self.at::<SPAN, 16>());
+        *self.at::<SPAN, 16>() = hex::sixteen_lower(span.id);
         // Most spans begin when the last one has ended.
         if span.from == self.until {
             self.text.copy_within(UNTIL..UNTIL + 19, FROM);
         } else {
-            json::nanoseconds(self.at::<FROM, 19>(), clock.time_of_day(span.from));
+            *self.at::<FROM, 19>() = json::nanoseconds(clock.time_of_day(span.from));
         }
-        json::nanoseconds(self.at::<UNTIL, 19>(), clock.time_of_day(span.until));
+        *self.at::<UNTIL, 19>() = json::nanoseconds(clock.time_of_day(span.until));
         self.until = span.until;
         match span.parent {
             Some(parent) => {
-                hex::write_lower(&parent.to_be_bytes(), self.at::<PARENT, 16>());
+                *self.at::<PARENT, 16>() = hex::sixteen_lower(parent);
                 out.extend_from_slice(&self.text);
             }
             None => {
@@ -172,7 +173,7 @@ fn spans(request: &ExportedRequest) -> Vec<Span<'_>> {
         parent: identity.parent,
         from: timeline.began,
         until: ends.map_or(timeline.began, |part| part.until),
-        part: Part::Whole(request),
+        part: SpanSubject::Whole(request),
     });
     let mut index = 0;
     let mut add = |part, from, until| {
@@ -189,17 +190,17 @@ fn spans(request: &ExportedRequest) -> Vec<Span<'_>> {
     for (index, part) in timeline.front.iter().enumerate() {
         // The last one counts: earlier members have not answered.
         let call = timeline.calls.iter().rfind(|call| call.part == index);
-        add(Part::Front(part, call), from, part.until);
+        add(SpanSubject::Front(part, call), from, part.until);
         from = part.until;
     }
     let front = 1 + timeline.front.len();
     for wait in timeline.queued.iter().filter(|wait| wait.until > 0) {
-        add(Part::Queue, wait.from, wait.until);
+        add(SpanSubject::Queue, wait.from, wait.until);
     }
     let (began, ended) = (timeline.began, request.ended.max(timeline.began));
     for part in &timeline.perl {
         let from = part.from.clamp(began, ended);
-        add(Part::Perl(part), from, part.until.clamp(from, ended));
+        add(SpanSubject::Perl(part), from, part.until.clamp(from, ended));
     }
     if let Some(inner) = inner(&all) {
         all[inner].id = identity.inner;
@@ -228,7 +229,7 @@ fn find_parents(all: &mut [Span<'_>], front: usize) {
     // The spans that are open at the time of the next span, the innermost last.
     let mut open: Vec<(u64, u64)> = Vec::new();
     for span in order {
-        let is_queue = matches!(span.part, Part::Queue);
+        let is_queue = matches!(span.part, SpanSubject::Queue);
         open.retain(|(until, _)| *until > span.from);
         let around = open.iter().rev().find(|(until, _)| *until >= span.until);
         let wait = || {

@@ -44,8 +44,8 @@ impl RequestTexts {
         &self.all[self.client_ends..]
     }
 
-    /// Returns the bytes of all texts.
-    pub fn len(&self) -> usize {
+    /// Returns the number of bytes of all texts.
+    pub fn bytes(&self) -> usize {
         self.all.len()
     }
 }
@@ -70,7 +70,7 @@ mod tests {
         let named = RequestTexts::new(b"h", b"192.0.2.1", b"");
         assert_eq!(named.client(), Some("192.0.2.1"));
         assert_eq!(
-            (named.host(), named.user_agent(), named.len()),
+            (named.host(), named.user_agent(), named.bytes()),
             ("h", "", 10)
         );
     }
