@@ -8,6 +8,8 @@ use mehari_harness::{
     eventually, needs, needs_machine, Browser, Request, Rung, Server, View, PATIENCE,
 };
 use serde_json::Value;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -134,6 +136,12 @@ fn console_has_no_fault() {
     server.rebase();
     server.get("/registry/warns.pl").expect(200);
     let (_running, pid) = nap(&server, Rung::Registry, "shown");
+    let report = format!(
+        "exact-report {{\"about\":\"/shop\",\"profiles\":1,\"folder\":{:?}}}\n",
+        server.site.path("htdocs")
+    );
+    let mut control = UnixStream::connect(server.site.path("control")).expect("the socket");
+    control.write_all(report.as_bytes()).expect("sent");
     let mut examiner = Examiner::start();
     examiner.open(&format!("http://{}/console/", server.address));
     examiner
@@ -146,6 +154,7 @@ fn console_has_no_fault() {
         "errors",
         "back-ends",
         "inside",
+        "profiles",
         "machine",
         "history",
     ] {

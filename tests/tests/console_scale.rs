@@ -13,13 +13,14 @@ const PLACES: u32 = 10_000;
 /// No process has a number above the kernel's limit.
 const FIRST_PID: u32 = 1 << 30;
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "now",
     "where",
     "memory",
     "errors",
     "back-ends",
     "inside",
+    "profiles",
     "machine",
     "history",
 ];
@@ -101,6 +102,7 @@ fn answer(mut stream: UnixStream) {
         "places" => places(PLACES),
         "errors" => errors(now),
         "history" => history(now),
+        "reports" => reports(now),
         _ => json!({ "ok": true, "pid": FIRST_PID, "title": "Made up",
             "columns": [{ "name": "Name" }], "rows": [["one"], ["two"]] }),
     };
@@ -112,6 +114,12 @@ fn errors(now: u64) -> Value {
         "count": 3, "first": now, "last": now, "request": "GET /a.pl", "request_id": 5,
         "worker": 7 });
     json!({ "ok": true, "errors": [error] })
+}
+
+fn reports(now: u64) -> Value {
+    let report = json!({ "id": 1, "at": now, "about": "http://127.0.0.1:8080/shop?item=7",
+        "profiles": 3, "folder": "/home/someone/profiles/of/the/shop/2026-05-01/shop-profile" });
+    json!({ "ok": true, "reports": [report] })
 }
 
 fn history(now: u64) -> Value {

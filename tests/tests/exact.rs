@@ -196,6 +196,43 @@ fn first_requests_can_be_left_out_and_several_are_merged() {
 }
 
 #[test]
+fn console_is_told_of_each_report_and_shows_its_pages() {
+    needs!(PACKAGE);
+    let place = "<Location /console>\nSetHandler mehari-console\nRequire local\n</Location>\n";
+    let mut server = server().conf(place).start();
+    let shows = || server.get("/console/").status == 200;
+    assert!(eventually(PATIENCE, shows), "{}", server.log.text());
+    server.rebase();
+    let target = Rung::Registry.url("tree.pl");
+    let output = exact(&server, &target, "shown", &["--count", "2"]);
+    assert!(output.status.success(), "{output:?}");
+    let get = |path: &str| {
+        let request = Request::get(&format!("/console/{path}"));
+        server.send(&request.field("X-Mehari-Console", "1"))
+    };
+    let list: Value = serde_json::from_str(&get("api/reports").expect(200)).expect("JSON");
+    let reports = list["reports"].as_array().expect("a list");
+    assert_eq!(reports.len(), 1, "{list}");
+    assert_eq!(reports[0]["about"], url(&server, &target));
+    assert_eq!(reports[0]["profiles"], 2);
+    let folder = server.site.path("shown");
+    assert_eq!(reports[0]["folder"], folder.to_str().expect("text"));
+    let page = |name: &str| get(&format!("reports/{}/{name}", reports[0]["id"]));
+    assert!(page("index.html").expect(200).contains("leaf"));
+    page("style.css").expect(200);
+    page("js/jquery-min.js").expect(404);
+    // Each page of a source file that the report links is there.
+    let index = page("index.html").expect(200);
+    let links = index.split("href=\"").skip(1);
+    let links = links.filter_map(|rest| rest.split(['"', '#']).next());
+    let pages: Vec<&str> = links.filter(|link| link.ends_with("-line.html")).collect();
+    assert!(!pages.is_empty(), "{index}");
+    for link in pages {
+        page(link).expect(200);
+    }
+}
+
+#[test]
 fn only_the_secret_of_the_running_profile_chooses_a_request() {
     needs!(PACKAGE);
     let server = server().start();

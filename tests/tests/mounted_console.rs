@@ -6,6 +6,8 @@ use mehari_harness::scripts::{plain, simple};
 use mehari_harness::{eventually, needs, Answer, Browser, Builder, Request, Server, PATIENCE};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 
 const FIELD: (&str, &str) = ("X-Mehari-Console", "1");
 
@@ -65,7 +67,9 @@ fn pages_and_figures_are_shown_below_the_place() {
         json(&figures(&server, &format!("worker/{worker}")))["worker"]["pid"],
         worker
     );
-    for list in ["places", "errors", "history", "memory", "machine", "views"] {
+    for list in [
+        "places", "errors", "history", "reports", "memory", "machine", "views",
+    ] {
         assert!(json(&figures(&server, list)).is_object(), "{list}");
     }
     let modules = json(&figures(&server, "inspect/any/modules"));
@@ -302,6 +306,7 @@ fn browser_shows_the_pages_below_the_place() {
         "errors",
         "back-ends",
         "inside",
+        "profiles",
         "machine",
         "history",
     ] {
@@ -319,4 +324,105 @@ fn browser_shows_the_pages_below_the_place() {
         "Errors – Mehari console"
     );
     assert_eq!(browser.errors(), Vec::<String>::new());
+}
+
+/// A report of an exact profile: a page with markup of an application, and a script beside it.
+const REPORT: &str = "<!DOCTYPE html><html lang=\"en\"><head><title>Report</title>
+<link rel=\"stylesheet\" href=\"style.css\"><script>document.title = 'inline'</script>
+<script src=\"js/own.js\"></script></head><body onload=\"document.title = 'handler'\">
+<h1>Subs</h1><img src=\"x\" onerror=\"document.title = 'error'\"><a href=\"more.html\">more</a>
+<script>document.title = 'last'</script></body></html>";
+
+/// Tells the server of a report, as `mehari profile --exact` does.
+fn tell_of_report(server: &Server) {
+    let report = serde_json::json!({ "about": "/shop?<b>", "profiles": 1,
+        "folder": server.site.path("report") });
+    let mut stream = UnixStream::connect(server.site.path("control")).expect("the socket");
+    let order = format!("exact-report {report}\n");
+    stream.write_all(order.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.contains("\"ok\":true"), "{answer}");
+}
+
+fn with_report() -> Server {
+    let server = started(
+        mounted("Require local")
+            .file("report/index.html", REPORT)
+            .file("report/more.html", REPORT)
+            .file("report/style.css", "h1 { color: rgb(1, 2, 3) }")
+            .file("report/js/own.js", "document.title = 'own'")
+            .file("report/nytprof.out", "secret"),
+    );
+    tell_of_report(&server);
+    server
+}
+
+#[test]
+fn report_of_an_exact_profile_comes_without_scripts_and_alone() {
+    let server = with_report();
+    let list = json(&figures(&server, "reports"));
+    let report = &list["reports"][0];
+    assert_eq!(
+        (&report["about"], &report["profiles"]),
+        (&"/shop?<b>".into(), &1.into())
+    );
+    assert_eq!(report["is_readable"], true);
+    let at = |name: &str| server.get(&format!("/admin/console/reports/{}/{name}", report["id"]));
+    for name in ["index.html", "style.css"] {
+        let answer = at(name);
+        let policy = answer.field("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("sandbox allow-same-origin; default-src 'none';"));
+        for word in ["script", "unsafe"] {
+            assert!(!policy.contains(word), "{policy}");
+        }
+        answer.expect(200);
+    }
+    for name in ["js/own.js", "nytprof.out", "missing.html", "../control", ""] {
+        at(name).expect(404);
+    }
+    server
+        .get("/admin/console/reports/99/index.html")
+        .expect(404);
+    let closed = started(mounted("Require ip 192.0.2.1").file("report/index.html", REPORT));
+    tell_of_report(&closed);
+    closed
+        .get("/admin/console/reports/1/index.html")
+        .expect(403);
+}
+
+#[test]
+fn browser_shows_a_report_and_runs_no_script_of_it() {
+    needs!("chromium");
+    let server = with_report();
+    let browser = Browser::start();
+    let page = format!("http://{}/admin/console/", server.address);
+    browser.go(&format!("{page}#profiles"));
+    browser.await_true("document.querySelector('main td a') !== null");
+    assert_eq!(
+        browser.evaluate("document.querySelector('main td a').textContent"),
+        "/shop?<b>"
+    );
+    assert_eq!(browser.errors(), Vec::<String>::new());
+    let link = browser.evaluate("document.querySelector('main td a').href");
+    let link = link.as_str().expect("a link").to_owned();
+    assert_eq!(link, format!("{page}reports/1/index.html"));
+    browser.go(&link);
+    let document = browser.order("DOM.getDocument", serde_json::json!({ "depth": -1 }));
+    let text = document.to_string();
+    assert!(text.contains("\"Subs\""), "{text}");
+    let targets = browser.order("Target.getTargets", serde_json::json!({}));
+    let targets = targets["targetInfos"].as_array().expect("targets").clone();
+    let shown = targets.iter().find(|it| it["url"] == link.as_str());
+    assert_eq!(shown.expect("the report")["title"], "Report");
+    let heading = browser.order(
+        "DOM.querySelector",
+        serde_json::json!({ "nodeId": document["root"]["nodeId"], "selector": "h1" }),
+    );
+    browser.order("CSS.enable", serde_json::json!({}));
+    let style = browser.order("CSS.getComputedStyleForNode", heading);
+    assert!(
+        style.to_string().contains("rgb(1, 2, 3)"),
+        "the style sheet counts"
+    );
 }

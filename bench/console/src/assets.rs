@@ -30,6 +30,7 @@ assets! {
     "where.js": Script,
     "errors.js": Script,
     "history.js": Script,
+    "profiles.js": Script,
 }
 
 /// Returns all files by their names. The page itself has the empty name.

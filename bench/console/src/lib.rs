@@ -13,6 +13,7 @@ mod machine;
 mod memory;
 mod paths;
 mod processes;
+mod reports;
 mod sizes;
 mod stack;
 

@@ -1,10 +1,12 @@
-//! The console's paths: its files, and the figures of the server below `api/`.
+//! The console's paths: its files, the figures of the server below `api/`, and the pages of exact
+//! profiles below `reports/`.
 //!
 //! The console only reads: no path changes the server.
 
 use crate::assets;
 use crate::inspection::{Of, VIEWS};
 use crate::looks::Looks;
+use crate::reports;
 use crate::watched_server::WatchedServer;
 use mehari_loopback::{Content, MediaType, Pages, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -40,19 +42,40 @@ impl Pages for Console {
             "api/history" => self.looks.at("history", || self.server.list("history")),
             "api/memory" => self.looks.at("memory", || self.server.memory()),
             "api/machine" => self.looks.at("machine", || Ok(self.server.machine())),
+            "api/reports" => figures(self.reports()),
             "api/views" => figures(Ok(json!({ "views": views() }))),
             other if other.starts_with("api/inspect/") => {
                 figures(self.inspect(&other["api/inspect/".len()..]))
             }
+            other if other.starts_with("reports/") => self
+                .report(&other["reports/".len()..])
+                .unwrap_or_else(no_such_page),
             other => match other.strip_prefix("api/worker/").map(str::parse) {
                 Some(Ok(pid)) => figures(self.server.worker(pid)),
-                _ => Content::text(StatusCode::NOT_FOUND, "The console has no such page.\n"),
+                _ => no_such_page(),
             },
         }
     }
 }
 
+fn no_such_page() -> Content {
+    Content::text(StatusCode::NOT_FOUND, "The console has no such page.\n")
+}
+
 impl Console {
+    /// Returns the reports of exact profiles, and which of them the console can show.
+    fn reports(&self) -> Result<Value, String> {
+        let mut list = self.server.list("reports")?;
+        reports::mark_readable(&mut list);
+        Ok(list)
+    }
+
+    /// Answers `NUMBER/FILE`.
+    fn report(&self, path: &str) -> Option<Content> {
+        let path = percent_decode_str(path).decode_utf8().ok()?;
+        reports::file(&self.server.list("reports").ok()?, &path)
+    }
+
     /// Answers `PROCESS/VIEW` and `PROCESS/VIEW/NAME`.
     fn inspect(&self, path: &str) -> Result<Value, String> {
         let mut parts = path.splitn(3, '/');

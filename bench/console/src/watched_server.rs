@@ -43,7 +43,7 @@ impl WatchedServer {
         Err(format!("the server refuses: {reason}"))
     }
 
-    /// Returns one of the server's lists: `places`, `errors` or `history`.
+    /// Returns one of the server's lists: `places`, `errors`, `history` or `reports`.
     ///
     /// # Errors
     /// As [`WatchedServer::status`].

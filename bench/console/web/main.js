@@ -9,13 +9,14 @@ import { InsidePage } from "./inside.js";
 import { MachinePage } from "./machine.js";
 import { MemoryPage } from "./memory.js";
 import { NowPage } from "./now.js";
+import { ProfilesPage } from "./profiles.js";
 import { WherePage } from "./where.js";
 import { openWorker, refreshWorker } from "./worker.js";
 
 const PAGES = [
   ["now", "Now", NowPage], ["where", "Where", WherePage], ["memory", "Memory", MemoryPage],
   ["errors", "Errors", ErrorsPage], ["back-ends", "Back ends", BackEndsPage],
-  ["inside", "Inside", InsidePage], ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
+  ["inside", "Inside", InsidePage], ["profiles", "Profiles", ProfilesPage], ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
 ];
 const PAUSE = 1000; // milliseconds between two looks, or more if the server says so
 

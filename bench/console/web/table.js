@@ -7,7 +7,8 @@ const ROW = 32; // pixels of a row, as in the style sheet at 16 pixels a rem; me
 const MORE = 12; // rows above and below the visible ones
 
 export class Table {
-  // `columns`: { key, title, number, sort(row), text(row), open(row), opens(row), href(row) }.
+  // `columns`: { key, title, number, sort(row), text(row), open(row), opens(row), href(row) }. A
+  // link without `open` leads to another document.
   constructor(label, columns, order, options = {}) {
     Object.assign(this, { columns, order, rows: [], shown: [], height: ROW, filter: "", lines: new Map() });
     this.downwards = options.downwards ?? true;
@@ -131,7 +132,7 @@ class Line {
       const text = String(column.text(row)), cell = this.cells[at];
       if (text.length > 40) cell.title = text;
       else if (cell.title) cell.removeAttribute("title");
-      if (!column.open || !(column.opens?.(row) ?? true)) return say(cell, text);
+      if (!column.href || !(column.opens?.(row) ?? true)) return say(cell, text);
       const link = cell.firstElementChild ?? this.link(column, cell);
       link.href = column.href(row);
       link.dataset.row = text;
@@ -140,7 +141,8 @@ class Line {
   }
 
   link(column, cell) {
-    const link = el("a", { onclick: event => { event.preventDefault(); column.open(this.row); } });
+    const open = event => { event.preventDefault(); column.open(this.row); };
+    const link = el("a", column.open ? { onclick: open } : {});
     cell.replaceChildren(link);
     return link;
   }

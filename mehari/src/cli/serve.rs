@@ -12,6 +12,7 @@ mod certificates;
 pub mod checks;
 mod control;
 mod exact;
+mod exact_reports;
 pub mod identity;
 pub mod inherited;
 mod journal;

@@ -12,6 +12,8 @@ pub enum MediaType {
     Style,
     Script,
     Picture,
+    /// A picture in PNG.
+    Image,
     Json,
     Text,
 }
@@ -24,6 +26,7 @@ impl MediaType {
             MediaType::Style => "text/css; charset=utf-8",
             MediaType::Script => "text/javascript; charset=utf-8",
             MediaType::Picture => "image/svg+xml",
+            MediaType::Image => "image/png",
             MediaType::Json => "application/json",
             MediaType::Text => "text/plain; charset=utf-8",
         }
@@ -38,6 +41,8 @@ pub struct Content {
     pub plain: Bytes,
     /// The same bytes in gzip's coding, if they were worth it.
     pub compressed: Option<Bytes>,
+    /// Whether another program has made the file. A browser runs no script of such a file.
+    pub is_foreign: bool,
 }
 
 impl Content {
@@ -49,6 +54,7 @@ impl Content {
             media_type,
             compressed: Some(compress(&plain, Compression::best())),
             plain,
+            is_foreign: false,
         }
     }
 
@@ -60,6 +66,7 @@ impl Content {
             media_type,
             compressed: Some(compress(&plain, Compression::fast())),
             plain,
+            is_foreign: false,
         }
     }
 
@@ -70,6 +77,15 @@ impl Content {
             media_type: MediaType::Text,
             plain: text.into(),
             compressed: None,
+            is_foreign: false,
+        }
+    }
+
+    /// Makes the content of a file that another program has made.
+    pub fn foreign(media_type: MediaType, plain: impl Into<Bytes>) -> Content {
+        Content {
+            is_foreign: true,
+            ..Content::once(StatusCode::OK, media_type, plain)
         }
     }
 }

@@ -27,14 +27,20 @@ use tokio::task::JoinSet;
 /// How long a client may take to send a request's head.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 
-/// The fields of every answer.
+const POLICY_FIELD: &str = "content-security-policy";
+/// The policy of the pages' own files.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'; require-trusted-types-for 'script'";
+/// The policy of files that another program has made. The sandbox forbids all scripts, inline ones
+/// too, forms and new windows. The origin stays, because otherwise a page's own style sheet would
+/// count as another site's.
+const FOREIGN_POLICY: &str = "sandbox allow-same-origin; default-src 'none'; style-src 'self'; \
+                              img-src 'self'; base-uri 'none'; form-action 'none'; \
+                              frame-ancestors 'none'";
+
+/// The other fields of every answer.
 const FIELDS: &[(&str, &str)] = &[
-    (
-        "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-         require-trusted-types-for 'script'",
-    ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
@@ -215,6 +221,12 @@ fn response(content: Content, takes_gzip: bool) -> Answer {
             HeaderValue::from_static(value),
         );
     }
+    let policy = if content.is_foreign {
+        FOREIGN_POLICY
+    } else {
+        POLICY
+    };
+    fields.insert(POLICY_FIELD, HeaderValue::from_static(policy));
     let media_type = HeaderValue::from_static(content.media_type.name());
     fields.insert(header::CONTENT_TYPE, media_type);
     if is_compressed {

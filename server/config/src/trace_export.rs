@@ -1,16 +1,21 @@
 //! Where the spans of sampled requests are sent (`TraceExport`).
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A collector of OpenTelemetry, and which requests the collector gets.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TraceExport {
+    /// Whether the URL begins with `https://`.
+    pub is_secure: bool,
     /// A name or an address, an IPv6 address without brackets.
     pub host: String,
     pub port: u16,
     /// The path with its first slash.
     pub path: String,
+    /// The authorities that may have signed the collector's certificate. `None`: the system's.
+    pub authorities: Option<PathBuf>,
     /// One of this many requests is sampled.
     pub every: u32,
     /// Whether the decision of a client that sends a `traceparent` counts in place of `every`.
@@ -29,9 +34,10 @@ impl TraceExport {
     /// The path of OTLP for traces.
     const PATH: &'static str = "/v1/traces";
 
-    /// Reads `http://HOST[:PORT][/PATH]`.
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https://`.
     pub(crate) fn parse(url: &str) -> Option<TraceExport> {
-        let rest = url.strip_prefix("http://")?;
+        let secure = url.strip_prefix("https://");
+        let rest = secure.or_else(|| url.strip_prefix("http://"))?;
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
@@ -50,6 +56,7 @@ impl TraceExport {
         let is_written = |byte: u8| byte.is_ascii_graphic() && !b"@?#".contains(&byte);
         let fits = !host.is_empty() && rest.bytes().all(is_written);
         fits.then(|| TraceExport {
+            is_secure: secure.is_some(),
             host: host.to_owned(),
             port,
             path: if matches!(path, "" | "/") {
@@ -58,6 +65,7 @@ impl TraceExport {
                 path
             }
             .to_owned(),
+            authorities: None,
             every: 100,
             follows_parents: false,
             service: "mehari".to_owned(),
@@ -78,7 +86,8 @@ impl TraceExport {
 /// Writes the collector's URL.
 impl fmt::Display for TraceExport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "http://{}{}", self.authority(), self.path)
+        let scheme = if self.is_secure { "https" } else { "http" };
+        write!(out, "{scheme}://{}{}", self.authority(), self.path)
     }
 }
 
@@ -93,7 +102,13 @@ mod tests {
             ("http://127.0.0.1:9/", Some("http://127.0.0.1:9/v1/traces")),
             ("http://[::1]:9/in/x", Some("http://[::1]:9/in/x")),
             ("http://[::1]", Some("http://[::1]:4318/v1/traces")),
-            ("https://collector", None),
+            (
+                "https://collector",
+                Some("https://collector:4318/v1/traces"),
+            ),
+            ("https://[::1]:9/in", Some("https://[::1]:9/in")),
+            ("https://", None),
+            ("ftp://collector", None),
             ("http://", None),
             ("http://:9/", None),
             ("http://a:0/", None),

@@ -68,3 +68,15 @@ pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {
         Ok(())
     }
 }
+
+/// Checks the TLS configuration of an `https://` collector (`TraceExport`).
+///
+/// # Errors
+///
+/// The reason for which the configuration is unusable.
+pub fn look_at_collector(site: &mehari_config::Site) -> Result<(), String> {
+    match &site.process.trace_export {
+        Some(settings) => mehari_observe::export::Exporter::check(settings),
+        None => Ok(()),
+    }
+}

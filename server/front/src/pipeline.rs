@@ -76,7 +76,7 @@ pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol
         let fields = fields.iter().copied();
         context.client = proxied::client(rule, client.peer(), fields).map(Box::new);
     }
-    if shared.tracer.is_armed() {
+    if shared.tracer.must_look_at_next(client.peer()) {
         begin_trace(client, context);
     }
     if site.times_stages && context.trace.is_none() {

@@ -200,8 +200,8 @@ impl Shared {
 
     /// Follows `TraceExport` of the site.
     pub fn export_traces(&self, site: &Site) {
-        if let Err(error) = self.tracer.export(site.process.trace_export.as_ref()) {
-            let text = format!("TraceExport: no thread can be started: {error}: no spans are sent");
+        if let Err(reason) = self.tracer.export(site.process.trace_export.as_ref()) {
+            let text = format!("TraceExport: {reason}: no spans are sent");
             let origin = Origin::default();
             self.journal.error(0, LogLevel::Error, origin, &text);
         }

@@ -55,6 +55,16 @@ pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
 /// `\xhh`.
 pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
     into.push(b'"');
+    match all(bytes, plain) {
+        true => into.extend_from_slice(bytes),
+        false => escape_json(into, bytes),
+    }
+    into.push(b'"');
+}
+
+/// Escapes the rest of a JSON string.
+#[cold]
+fn escape_json(into: &mut Vec<u8>, bytes: &[u8]) {
     each_run(into, bytes, |into, rest| match rest[0] {
         quote @ (b'"' | b'\\') => {
             into.extend_from_slice(&[b'\\', quote]);
@@ -77,7 +87,6 @@ pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
             }
         },
     });
-    into.push(b'"');
 }
 
 /// A number in decimal digits, made without a formatter and without the heap.

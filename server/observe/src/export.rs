@@ -11,13 +11,15 @@ mod parts;
 mod queue;
 mod spans;
 mod statement;
+mod texts;
 
-use crate::trace::Timeline;
-use collector::Refusal;
 pub use identity::SpanIdentity;
+pub use texts::RequestTexts;
+
+use crate::trace::{Timeline, TraceContext};
+use collector::{Collector, Refusal};
 use mehari_config::TraceExport;
-use queue::Queue;
-use std::io;
+use queue::{NextBatch, Queue};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +27,8 @@ use std::time::Duration;
 /// How often a batch is tried, and the longest pause before the next try.
 const TRIES: u32 = 5;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long a connection to the collector is kept while nothing is sent.
+const KEPT: Duration = Duration::from_secs(5);
 
 /// What a sampled request is, beyond its timeline.
 #[derive(Debug, Clone)]
@@ -32,15 +36,25 @@ pub struct SampledRequest {
     pub identity: SpanIdentity,
     /// The client's `tracestate`.
     pub state: Option<String>,
+    /// The bits of the field traceparent for programs and back ends.
+    pub flags: u8,
     pub scheme: &'static str,
     /// The version of HTTP: `1.1`, `2`.
     pub version: &'static str,
-    /// The host that the client asked for, without a port, or the server's address.
-    pub host: String,
+    pub texts: RequestTexts,
     pub port: Option<u16>,
-    /// The client, which a trusted proxy may have named.
-    pub client: String,
-    pub user_agent: String,
+}
+
+impl SampledRequest {
+    /// Returns the trace context for programs and back ends.
+    pub fn context(&self) -> TraceContext {
+        TraceContext {
+            trace: self.identity.trace,
+            span: self.identity.inner,
+            flags: self.flags,
+            state: self.state.clone(),
+        }
+    }
 }
 
 /// A sampled request that has ended.
@@ -63,7 +77,7 @@ impl ExportedRequest {
     fn bytes(&self) -> usize {
         const EACH: usize = 100;
         let names: usize = self.timeline.perl.iter().map(|part| part.name.len()).sum();
-        let texts = self.timeline.target.len() + self.request.user_agent.len();
+        let texts = self.timeline.target.len() + self.request.texts.bytes();
         EACH * (10 + self.spans() as usize) + names + texts
     }
 }
@@ -108,27 +122,40 @@ impl Exporter {
     ///
     /// # Errors
     ///
-    /// The thread cannot be started.
+    /// A text: the trusted authorities cannot be read, or the thread cannot be started.
     pub fn start(
         settings: TraceExport,
         counts: Arc<ExportCounts>,
         tell: impl Fn(ExportReport) + Send + 'static,
-    ) -> io::Result<Exporter> {
+    ) -> Result<Exporter, String> {
         let queue = Arc::new(Queue::new(settings.queue));
         let sender = Sender {
-            settings: settings.clone(),
+            beginning: spans::beginning(&settings.service),
+            collector: Collector::new(settings.clone())?,
             queue: queue.clone(),
             counts: counts.clone(),
             tell: Box::new(tell),
             trouble: None,
         };
         let thread = std::thread::Builder::new().name("trace export".into());
-        thread.spawn(move || sender.run())?;
+        let started = thread.spawn(move || sender.run());
+        started.map_err(|error| format!("no thread can be started: {error}"))?;
         Ok(Exporter {
             settings,
             queue,
             counts,
         })
+    }
+
+    /// Checks what an exporter with these settings needs.
+    ///
+    /// # Errors
+    ///
+    /// A text: the trusted authorities cannot be read.
+    pub fn check(settings: &TraceExport) -> Result<(), String> {
+        let collector = Collector::new(settings.clone());
+        let checked = collector.map_err(|reason| format!("TraceExport: {reason}"));
+        checked.map(drop)
     }
 
     pub fn settings(&self) -> &TraceExport {
@@ -169,7 +196,9 @@ enum Trouble {
 
 /// The thread.
 struct Sender {
-    settings: TraceExport,
+    /// The beginning of each document.
+    beginning: Vec<u8>,
+    collector: Collector,
     queue: Arc<Queue>,
     counts: Arc<ExportCounts>,
     tell: Box<dyn Fn(ExportReport) + Send>,
@@ -179,7 +208,16 @@ struct Sender {
 impl Sender {
     fn run(mut self) {
         let mut lost = self.counts.lost();
-        while let Some(batch) = self.queue.next_batch() {
+        loop {
+            let patience = self.collector.is_connected().then_some(KEPT);
+            let batch = match self.queue.next(patience) {
+                NextBatch::Ready(batch) => batch,
+                NextBatch::Idle => {
+                    self.collector.disconnect();
+                    continue;
+                }
+                NextBatch::Closed => break,
+            };
             let is_taken = self.send(&batch);
             let lost_now = self.counts.lost();
             if is_taken {
@@ -194,9 +232,9 @@ impl Sender {
     /// the collector has taken the batch.
     fn send(&mut self, batch: &[ExportedRequest]) -> bool {
         let spans = batch.iter().map(|request| request.spans()).sum();
-        let document = spans::document(&self.settings.service, batch);
+        let document = spans::document(&self.beginning, batch);
         for attempt in 1..=TRIES {
-            match collector::post(&self.settings, &document) {
+            match self.collector.post(&document) {
                 Ok(rejected) => {
                     let rejected = rejected.min(spans);
                     self.counts
@@ -225,13 +263,13 @@ impl Sender {
         }
         let lost_before = self.counts.lost();
         self.trouble = Some(Trouble::Failing { lost_before });
-        let url = self.settings.to_string();
+        let url = self.collector.url();
         (self.tell)(ExportReport::Failing { url, reason });
     }
 
     /// Notes that the collector has taken a batch. `before`, `now`: the number of lost spans.
     fn note_success(&mut self, before: u64, now: u64) {
-        let url = self.settings.to_string();
+        let url = self.collector.url();
         let has_lost = now > before;
         match self.trouble.take() {
             None if has_lost => {

@@ -5,19 +5,34 @@
 //! its cleanup are over, the last holder drops the [`Trace`], and the timeline goes to whoever has
 //! asked for it.
 
+mod back_end;
 mod server_timing;
 
+pub use back_end::BackEndCall;
+
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
 /// The most parts of a worker that a timeline keeps. The others are only counted.
 const MOST_PARTS: usize = 10_000;
 
+/// The methods that HTTP defines.
+const METHODS: [&str; 10] = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "QUERY",
+];
+
+/// Returns a method that HTTP defines.
+pub fn known_method(method: &[u8]) -> Option<&'static str> {
+    let is_it = |known: &&str| known.as_bytes() == method;
+    METHODS.into_iter().find(is_it)
+}
+
 /// What happened when during a request. Times are nanoseconds of CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Timeline {
     pub request_id: u64,
-    pub method: String,
+    pub method: Cow<'static, str>,
     /// Path and query as sent.
     pub target: String,
     pub client: String,
@@ -28,6 +43,8 @@ pub struct Timeline {
     /// The time from giving the request to the pool until a worker got it, for each visit of Perl.
     pub queued: Vec<QueueWait>,
     pub perl: Vec<PerlPart>,
+    /// The requests to back ends.
+    pub calls: Vec<BackEndCall>,
     /// The number of further parts that the worker has reported.
     pub left_out: u64,
 }
@@ -67,8 +84,11 @@ pub struct PerlPart {
 /// The trace context (W3C) for programs and back ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The value of the field traceparent.
-    pub parent: String,
+    pub trace: u128,
+    /// The span that is their parent.
+    pub span: u64,
+    /// The bits of the field traceparent.
+    pub flags: u8,
     /// The value of the field tracestate.
     pub state: Option<String>,
 }
@@ -92,6 +112,7 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     /// Begins the timeline of a request. `give` gets the complete timeline.
+    #[inline]
     pub fn begin(timeline: Timeline, give: impl FnOnce(Timeline) + 'static) -> Trace {
         Trace {
             timeline: RefCell::new(timeline),
@@ -126,12 +147,14 @@ impl Trace {
     }
 
     /// Keeps at most so many parts of a worker.
+    #[inline]
     pub fn keep_at_most(mut self, parts: usize) -> Trace {
         self.most_parts = parts.min(MOST_PARTS);
         self
     }
 
     /// Gives programs and back ends this trace context.
+    #[inline]
     pub fn with_context(mut self, context: Option<TraceContext>) -> Trace {
         self.context = context;
         self

@@ -46,6 +46,25 @@ impl Fault {
         }
     }
 
+    /// Returns the kind of the fault as a word, for traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::NoBackEnd => "no_back_end",
+            Fault::QueueFull => "queue_full",
+            Fault::QueueTimedOut => "queue_timeout",
+            Fault::Unreachable(io::ErrorKind::ConnectionRefused) => "connection_refused",
+            Fault::Unreachable(_) => "unreachable",
+            Fault::ConnectTimedOut => "connect_timeout",
+            Fault::Untrusted(_) => "certificate_invalid",
+            Fault::Handshake => "tls_handshake",
+            Fault::Broken(_) | Fault::Closed | Fault::CutOff => "connection_closed",
+            Fault::TimedOut => "timeout",
+            Fault::Malformed(_) => "invalid_response",
+            Fault::Overloaded => "overloaded",
+            Fault::Body(_) => "request_body",
+        }
+    }
+
     /// Returns whether waiting is useless, because a person must change something.
     pub fn is_lasting(self) -> bool {
         matches!(self, Fault::Untrusted(_) | Fault::Handshake)

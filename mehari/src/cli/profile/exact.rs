@@ -7,7 +7,7 @@ use crate::cli::{control, interrupt};
 use mehari_front::EXACT_FIELD;
 use mehari_profile::{ExactProfile, RequestFilter};
 use mehari_trace::TracedRequest;
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -39,12 +39,33 @@ pub fn profile(options: &ProfileOptions) -> Result<(), String> {
 }
 
 fn reported(options: &ProfileOptions, folder: &Path) -> Result<(), String> {
-    let mut run = match (&options.address, &options.location) {
-        (Some(url), _) => of_url(options, url, folder)?,
-        (None, Some(RequestFilter::Location(path))) => of_location(options, path, folder)?,
+    let (mut run, about) = match (&options.address, &options.location) {
+        (Some(url), _) => (of_url(options, url, folder)?, url),
+        (None, Some(RequestFilter::Location(path))) => (of_location(options, path, folder)?, path),
         _ => return Err("--exact: expected a URL, or --location PATH".to_owned()),
     };
-    run.report(options.rows, folder)
+    run.report(options.rows, folder)?;
+    if let Err(reason) = tell_console(options.control.as_deref(), folder, about, run.files.len()) {
+        eprintln!("mehari profile: the console does not list the report: {reason}");
+    }
+    run.whole()
+}
+
+/// Tells the server where the report is, so that the console lists it.
+fn tell_console(
+    control: Option<&Path>,
+    folder: &Path,
+    about: &str,
+    profiles: usize,
+) -> Result<(), String> {
+    let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+    let folder = folder.to_str().ok_or("its path is not UTF-8")?;
+    let report = json!({ "folder": folder, "about": about, "profiles": profiles });
+    let answer = control::ask(control, &format!("exact-report {report}"))?;
+    match answer["ok"] == true {
+        true => Ok(()),
+        false => Err(answer["message"].as_str().unwrap_or_default().to_owned()),
+    }
 }
 
 /// Makes the folder of the reports, which only its owner can enter.
@@ -283,6 +304,11 @@ impl ExactRun {
             folder.display(),
             folder.join("index.html").display()
         );
+        Ok(())
+    }
+
+    /// Says whether profiles are missing.
+    fn whole(&self) -> Result<(), String> {
         match self.end["deaths"].as_u64() {
             Some(deaths) if deaths > 0 => Err(format!(
                 "{deaths} of the profiled processes ended before their profiles were complete; \

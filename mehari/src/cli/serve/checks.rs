@@ -66,6 +66,7 @@ impl Findings {
         if let Err(trouble) = mehari_front::look_at_back_ends(site) {
             self.add(trouble);
         }
+        self.keep(mehari_front::look_at_collector(site));
         self.look_at_files(site);
         identity
     }

@@ -241,14 +241,20 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 Err(error) => Reply::failed(format!("the order to revoke: {error}")),
             }
         }
+        other if other.starts_with("exact-report ") => {
+            match reloader.exact_reports.note(&other["exact-report ".len()..]) {
+                Ok(()) => Reply::done("the console lists the report".to_owned()),
+                Err(reason) => Reply::failed(reason),
+            }
+        }
         other => match parse_drain(other) {
             Some((name, drained)) => match reloader.drain(name, drained) {
                 Ok(text) => Reply::done(text),
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is not a command; expected status, watch, places, errors, history, reload, upgrade, stop, drain, \
-                 resume, explain, inspect, purge, revoke, trace or exact"
+                "`{other}` is not a command; expected status, watch, places, errors, history, reports, reload, upgrade, stop, \
+                 drain, resume, explain, inspect, purge, revoke, trace, exact or exact-report"
             )),
         },
     };

@@ -62,7 +62,7 @@ async fn answer_one(question: OwnedFd, reloader: Rc<Reloader>) -> io::Result<()>
     let seen = match watching::look(order, &reloader).await {
         Some(seen) => seen,
         None => {
-            let reason = "expected watch, places, errors, history or inspect".to_owned();
+            let reason = "expected watch, places, errors, history, reports or inspect".to_owned();
             watching::LookAnswer::Text(Reply::failed(reason).to_json())
         }
     };

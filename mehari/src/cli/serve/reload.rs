@@ -3,6 +3,7 @@
 //! generation.
 
 use super::exact::ExactRun;
+use super::exact_reports::ExactReports;
 use super::identity::Identity;
 use super::journal::Logs;
 use super::launchers::PoolLaunchers;
@@ -48,6 +49,7 @@ pub struct Reloader {
     launchers: PoolLaunchers,
     /// Whether root started the server and the server then became another user.
     left_root: bool,
+    pub exact_reports: ExactReports,
 }
 
 /// What a reload works with.
@@ -108,6 +110,7 @@ impl Reloader {
             waiting: Cell::new(0),
             successor: Cell::new(None),
             predecessor: LeftCell::default(),
+            exact_reports: ExactReports::default(),
         }
     }
 
@@ -253,6 +256,7 @@ impl Reloader {
             Err(trouble) => return Err(trouble.to_string()),
         };
         mehari_front::look_at_back_ends(&site)?;
+        mehari_front::look_at_collector(&site)?;
         let before = self.front.site();
         if (&site.process.user, &site.process.group)
             != (&before.process.user, &before.process.group)

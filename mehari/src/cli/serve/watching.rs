@@ -1,5 +1,5 @@
-//! Answers the orders of watchers, which change nothing: `watch`, `places`, `errors`, `history` and
-//! `inspect`. They come over the control socket, and from the console's process.
+//! Answers the orders of watchers, which change nothing: `watch`, `places`, `errors`, `history`,
+//! `reports` and `inspect`. They come over the control socket, and from the console's process.
 
 use super::reload::Reloader;
 use crate::cli::control::Reply;
@@ -39,6 +39,7 @@ pub async fn look(order: &str, reloader: &Reloader) -> Option<LookAnswer> {
         "places" => return Some(LookAnswer::Text(places_text(reloader).await)),
         "errors" => reloader.errors(),
         "history" => reloader.history(),
+        "reports" => Reply::list("reports", reloader.exact_reports.all()),
         other => match reloader.inspect(other.strip_prefix("inspect ")?).await {
             Ok(answer) => return Some(LookAnswer::Inspected(answer)),
             Err(reason) => Reply::failed(reason),

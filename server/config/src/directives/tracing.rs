@@ -1,9 +1,10 @@
 //! The directive that sends the spans of requests to a collector: `TraceExport`.
 
 use super::row::*;
-use crate::arguments::duration;
+use crate::arguments::{duration, plain};
 use crate::TraceExport;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::Duration;
 
 pub const GROUP: Group = Group {
@@ -12,12 +13,14 @@ pub const GROUP: Group = Group {
         "TraceExport",
         words(
             "URL [every=NUMBER] [service=NAME] [parents=follow|ignore] [queue=NUMBER] \
-             [timeout=SECONDS] | Off",
+             [timeout=SECONDS] [ca=FILE] | Off",
             1,
-            6,
+            7,
         ),
         "Sends the spans of one request in so many (`every`, default 100) to an OpenTelemetry \
-         collector: OTLP over HTTP, JSON. `parents=follow`: the client's `traceparent` decides \
+         collector: OTLP over HTTP or HTTPS, JSON. `ca`: the authorities that may have signed the \
+         certificate of an `https://` collector, in PEM (default: those the system trusts). \
+         `parents=follow`: the client's `traceparent` decides \
          whether its request is sampled. At most `queue` requests (default 1000) wait for the \
          collector, which may take `timeout` (default 10 s) for a batch.",
         trace_export,
@@ -25,7 +28,7 @@ pub const GROUP: Group = Group {
     .default("Off")
     .example(
         "http://127.0.0.1:4318/v1/traces every=20 service=shop parents=follow queue=500 timeout=5",
-        "https://collector/",
+        "ftp://collector/",
     )],
 };
 
@@ -46,18 +49,18 @@ fn trace_export(target: &mut Target, arguments: &Arguments) -> Applied {
         };
     }
     let mut export = TraceExport::parse(url).ok_or_else(|| {
-        let message = format!("expected http://HOST[:PORT][/PATH] or Off, not `{url}`");
+        let message = format!("expected http[s]://HOST[:PORT][/PATH] or Off, not `{url}`");
         arguments.fault(0, message)
     })?;
     for index in 1..arguments.words.len() {
-        option(&mut export, arguments, index)?;
+        option(&mut export, arguments, index, &target.site.server_root)?;
     }
     target.site.process.trace_export = Some(export);
     Ok(())
 }
 
-fn option(export: &mut TraceExport, arguments: &Arguments, index: usize) -> Applied {
-    const NAMES: &[&str] = &["every", "service", "parents", "queue", "timeout"];
+fn option(export: &mut TraceExport, arguments: &Arguments, index: usize, root: &Path) -> Applied {
+    const NAMES: &[&str] = &["every", "service", "parents", "queue", "timeout", "ca"];
     let text = arguments.filled(index)?;
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let wrong = |expected| arguments.fault(index, format!("expected {expected}, not `{text}`"));
@@ -83,8 +86,11 @@ fn option(export: &mut TraceExport, arguments: &Arguments, index: usize) -> Appl
             let timeout = duration(value).filter(|timeout| TIMEOUT.contains(timeout));
             export.timeout = timeout.ok_or_else(|| wrong("timeout=SECONDS, 1 to 60 (or 500ms)"))?;
         }
+        "ca" if !export.is_secure => return Err(wrong("ca= only with https://")),
+        "ca" if value.is_empty() => return Err(wrong("ca=FILE")),
+        "ca" => export.authorities = Some(plain(&root.join(value))),
         _ => {
-            let fault = wrong("every=, service=, parents=, queue= or timeout=");
+            let fault = wrong("every=, service=, parents=, queue=, timeout= or ca=");
             return Err(fault.or_nearest(name, NAMES.iter().copied()));
         }
     }

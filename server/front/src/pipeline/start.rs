@@ -32,7 +32,7 @@ pub fn begin(
     body: Body<'_>,
 ) -> HandlerOutcome {
     let makes_parent = route.settings.tracking.trace_parents;
-    if !makes_parent && request.trace.is_none() {
+    if !makes_parent && (request.trace.is_none() || is_files(route)) {
         return start_unchanged(shared, request, route, body);
     }
     // A request that the server itself has not sampled asks nobody to record spans.
@@ -41,6 +41,13 @@ pub fn begin(
     trace::with_own_context(request, made, |request| {
         start_unchanged(shared, request, route, body)
     })
+}
+
+/// Whether nobody but the front sees the request: its response is a file.
+fn is_files(route: &Route) -> bool {
+    let settings = &route.settings;
+    let is_file = matches!(route.outcome, RouteOutcome::File(_));
+    is_file && settings.output.includes.are_off() && !settings.runs_phases() && !route.is_filtered()
 }
 
 fn start_unchanged(

@@ -45,14 +45,29 @@ fn fresh(id: u64, is_sampled: bool) -> TraceParent {
     TraceParent { trace, span, flags }
 }
 
-/// Returns the fields with this trace context in place of the request's.
-pub fn with_context<'a>(fields: Fields<'a>, context: &'a TraceContext) -> Table<'a> {
-    let state = context
-        .state
-        .as_ref()
-        .map(|state| (STATE, state.as_bytes()));
-    let own = [(PARENT, context.parent.as_bytes())];
-    others(fields).chain(own).chain(state).collect()
+/// The values of the fields that programs and back ends get.
+struct Sent {
+    parent: String,
+    state: Option<String>,
+}
+
+impl Sent {
+    fn of(context: &TraceContext) -> Sent {
+        let &TraceContext {
+            trace, span, flags, ..
+        } = context;
+        Sent {
+            parent: TraceParent { trace, span, flags }.to_string(),
+            state: context.state.clone(),
+        }
+    }
+
+    /// Returns the fields of a request with these in place of its own.
+    fn among<'a>(&'a self, fields: Fields<'a>) -> Table<'a> {
+        let state = self.state.as_ref().map(|state| (STATE, state.as_bytes()));
+        let own = [(PARENT, self.parent.as_bytes())];
+        others(fields).chain(own).chain(state).collect()
+    }
 }
 
 /// Calls `give` with the request that programs and back ends get. Its trace context is that of the
@@ -64,14 +79,14 @@ pub fn with_own_context<T>(
 ) -> T {
     let exported = request.trace.and_then(|trace| trace.context());
     let made = makes_parent.filter(|_| exported.is_none() && !has_trace(request));
-    let made = made.map(|made| TraceContext {
+    let made = made.map(|made| Sent {
         parent: fresh(request.id, made.is_sampled).to_string(),
         state: None,
     });
-    let Some(context) = exported.or(made.as_ref()) else {
+    let Some(sent) = exported.map(Sent::of).or(made) else {
         return give(request);
     };
-    let fields = with_context(request.fields, context);
+    let fields = sent.among(request.fields);
     let fields = Fields::List(&fields);
     give(&Request { fields, ..*request })
 }
@@ -117,16 +132,23 @@ mod tests {
             (b"b", b"2"),
         ];
         let mut context = TraceContext {
-            parent: fresh(1, true).to_string(),
+            trace: 0xa,
+            span: 0xb,
+            flags: 3,
             state: None,
         };
-        let names = |context: &TraceContext| -> Vec<Vec<u8>> {
-            let table = with_context(Fields::List(&fields), context);
+        let names = |sent: &Sent| -> Vec<Vec<u8>> {
+            let table = sent.among(Fields::List(&fields));
             table.iter().map(|(name, _)| name.to_vec()).collect()
         };
-        assert_eq!(names(&context), [&b"a"[..], b"b", PARENT]);
+        let sent = Sent::of(&context);
+        assert_eq!(
+            sent.parent,
+            "00-0000000000000000000000000000000a-000000000000000b-03"
+        );
+        assert_eq!(names(&sent), [&b"a"[..], b"b", PARENT]);
         context.state = Some("y=2".to_owned());
-        assert_eq!(names(&context), [&b"a"[..], b"b", PARENT, STATE]);
+        assert_eq!(names(&Sent::of(&context)), [&b"a"[..], b"b", PARENT, STATE]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Chooses the requests to trace. The control socket arms the tracer (`mehari trace`), or the
-//! configuration does (`TraceExport`). While nobody traces, each request costs one test.
+//! configuration does (`TraceExport`). While nobody traces, each request costs one test. While
+//! spans are exported, each request that is not sampled costs a countdown.
 
 mod arrival;
 mod begun_request;
@@ -12,16 +13,22 @@ use crate::request::{path_of, Peer};
 use arrival::{began, forget_arrival, mark_arrival};
 use mehari_config::TraceExport;
 use mehari_net::ConnectionTimes;
-use mehari_observe::export::{ExportCounts, ExportReport, ExportedRequest, Exporter};
-use mehari_observe::trace::{now, Timeline, Trace};
+use mehari_observe::export::{
+    ExportCounts, ExportReport, ExportedRequest, Exporter, SampledRequest,
+};
+use mehari_observe::trace::{known_method, now, Timeline, Trace};
 use sampler::Sampler;
 use std::cell::{Cell, RefCell};
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
+/// How many requests before one that is looked at the times of arrival are noted. Requests of
+/// several connections can begin in between.
+const READY: u32 = 16;
+/// As many parts of the front as most requests have.
+const USUAL_PARTS: usize = 12;
 /// The most parts of a worker that an exported timeline keeps.
 const MOST_EXPORTED: usize = 1_000;
 /// How long the end of the server waits for the last spans.
@@ -58,7 +65,8 @@ struct Watcher {
 }
 
 pub struct Tracer {
-    is_armed: Cell<bool>,
+    /// How many requests later the next one is looked at: 1 is the next. 0: nobody traces.
+    until_look: Cell<u32>,
     watchers: RefCell<Vec<Rc<Watcher>>>,
     sampler: RefCell<Option<Rc<Sampler>>>,
     /// The numbers of all exporters since the start.
@@ -71,7 +79,7 @@ impl Default for Tracer {
     fn default() -> Tracer {
         let (report, reports) = mpsc::unbounded_channel();
         Tracer {
-            is_armed: Cell::default(),
+            until_look: Cell::default(),
             watchers: RefCell::default(),
             sampler: RefCell::default(),
             exported: Arc::default(),
@@ -82,9 +90,22 @@ impl Default for Tracer {
 }
 
 impl Tracer {
+    /// Whether somebody traces requests.
     #[inline(always)]
     pub fn is_armed(&self) -> bool {
-        self.is_armed.get()
+        self.until_look.get() > 0
+    }
+
+    /// Counts a request that begins. Returns whether [`Tracer::begin`] must look at the request.
+    #[inline(always)]
+    pub fn must_look_at_next(&self, peer: &Peer) -> bool {
+        let until_look = self.until_look.get();
+        if until_look <= 1 {
+            return until_look == 1;
+        }
+        self.until_look.set(until_look - 1);
+        forget_arrival(peer);
+        false
     }
 
     /// Whether spans are exported.
@@ -92,21 +113,19 @@ impl Tracer {
         self.sampler.borrow().is_some()
     }
 
-    /// Whether the time of a request's first bytes may be needed.
+    /// Whether the time of a request's first bytes may be needed: one of the next requests is
+    /// looked at.
+    #[inline(always)]
     pub fn wants_times(&self) -> bool {
-        let is_ready = |sampler: &Option<Rc<Sampler>>| {
-            let sampler = sampler.as_ref();
-            sampler.is_some_and(|sampler| sampler.is_ready())
-        };
-        !self.watchers.borrow().is_empty() || is_ready(&self.sampler.borrow())
+        self.until_look.get().wrapping_sub(1) < READY
     }
 
     /// Follows the configuration. An exporter with the same settings goes on.
     ///
     /// # Errors
     ///
-    /// The thread of the exporter cannot be started.
-    pub fn export(&self, wanted: Option<&TraceExport>) -> io::Result<()> {
+    /// A text: the exporter cannot be started.
+    pub fn export(&self, wanted: Option<&TraceExport>) -> Result<(), String> {
         let sampler = self.sampler.borrow().clone();
         if sampler.as_ref().map(|it| it.exporter.settings()) == wanted {
             return Ok(());
@@ -122,8 +141,7 @@ impl Tracer {
             Err(error) => (None, Err(error)),
         };
         let sampler = exporter.map(|exporter| Rc::new(Sampler::new(exporter)));
-        self.sampler.replace(sampler);
-        self.arm_or_disarm();
+        self.change(|| drop(self.sampler.replace(sampler)));
         failed
     }
 
@@ -134,15 +152,37 @@ impl Tracer {
 
     /// Sends the last spans when the server ends.
     pub fn finish(&self) {
-        if let Some(sampler) = self.sampler.take() {
+        let mut sampler = None;
+        self.change(|| sampler = self.sampler.take());
+        if let Some(sampler) = sampler {
             sampler.exporter.finish(FAREWELL);
         }
-        self.arm_or_disarm();
     }
 
-    fn arm_or_disarm(&self) {
+    /// Changes who traces requests. The countdown of a sampler goes on where it was.
+    fn change(&self, change: impl FnOnce()) {
+        if let Some(sampler) = self.counting_down() {
+            sampler.is_next_after(self.until_look.get());
+        }
+        change();
+        self.wait_for_next();
+    }
+
+    /// Sets how many requests later the next one is looked at.
+    fn wait_for_next(&self) {
         let is_wanted = !self.watchers.borrow().is_empty() || self.exports();
-        self.is_armed.set(is_wanted);
+        let until_look = match self.counting_down() {
+            Some(sampler) => sampler.until_next(),
+            None => u32::from(is_wanted),
+        };
+        self.until_look.set(until_look);
+    }
+
+    /// Returns the sampler if nobody else looks at requests before the next one that it takes.
+    fn counting_down(&self) -> Option<Rc<Sampler>> {
+        let sampler = self.sampler.borrow().clone();
+        let is_alone = self.watchers.borrow().is_empty();
+        sampler.filter(|sampler| is_alone && !sampler.looks_at_each())
     }
 
     /// Traces the next `count` requests that the filter takes, until the result is dropped.
@@ -153,8 +193,7 @@ impl Tracer {
             left: Cell::new(count),
             give,
         });
-        self.watchers.borrow_mut().push(watcher.clone());
-        self.arm_or_disarm();
+        self.change(|| self.watchers.borrow_mut().push(watcher.clone()));
         Tracing {
             tracer: self.clone(),
             watcher,
@@ -175,11 +214,7 @@ impl Tracer {
     #[cold]
     pub fn begin(&self, request: &BegunRequest<'_>) -> Option<Rc<Trace>> {
         let watcher = self.watcher(request);
-        let sampler = self.sampler.borrow().clone();
-        let sampled = sampler.and_then(|sampler| {
-            let sample = sampler.sample(request.fields)?;
-            Some((sampler, sample))
-        });
+        let sampled = self.sampled(request);
         if watcher.is_none() && sampled.is_none() {
             forget_arrival(request.peer);
             return None;
@@ -187,35 +222,36 @@ impl Tracer {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let timeline = Timeline {
             request_id: request.id,
-            method: text(request.method),
+            method: match known_method(request.method) {
+                Some(known) => known.into(),
+                None => text(request.method).into(),
+            },
             target: text(request.target),
             client: text(request.peer.remote_addr.as_bytes()),
             began: began(request.peer),
+            front: Vec::with_capacity(USUAL_PARTS),
             ..Timeline::default()
         };
-        let context = sampled.as_ref().map(|(_, sample)| sample.context());
-        let most_parts = if watcher.is_some() {
-            usize::MAX
-        } else {
-            MOST_EXPORTED
+        let context = sampled.as_ref().map(|(_, sampled)| sampled.context());
+        let most_parts = match watcher {
+            Some(_) => usize::MAX,
+            None => MOST_EXPORTED,
         };
-        let sampled = sampled.map(|(sampler, sample)| (sampler, request.sampled(sample)));
-        let trace = Trace::begin(timeline, move |timeline| {
-            if let Some(watcher) = watcher {
-                // An error means that nobody waits any more.
-                let _ = watcher.give.send(timeline.clone());
-            }
-            if let Some((sampler, request)) = sampled {
-                sampler.exporter.take(ExportedRequest {
-                    request,
-                    timeline,
-                    ended: now(),
-                });
-            }
-        });
+        let trace = Trace::begin(timeline, move |timeline| give(timeline, watcher, sampled));
         let trace = trace.keep_at_most(most_parts).with_context(context);
         mark_arrival(&trace, request.peer);
         Some(Rc::new(trace))
+    }
+
+    /// Asks the sampler. Returns what the exporter needs of a request that is sampled.
+    fn sampled(&self, request: &BegunRequest<'_>) -> Option<(Rc<Sampler>, SampledRequest)> {
+        if let Some(sampler) = self.counting_down() {
+            sampler.is_next_after(1);
+        }
+        let sampler = self.sampler.borrow().clone()?;
+        let sample = sampler.sample(request.fields);
+        self.wait_for_next();
+        Some((sampler, request.sampled(sample?)))
     }
 
     /// Finds somebody who waits for this request, and counts the request.
@@ -229,10 +265,29 @@ impl Tracer {
     }
 
     fn disarm(&self, watcher: &Rc<Watcher>) {
-        self.watchers
-            .borrow_mut()
-            .retain(|it| !Rc::ptr_eq(it, watcher));
-        self.arm_or_disarm();
+        self.change(|| {
+            let mut watchers = self.watchers.borrow_mut();
+            watchers.retain(|it| !Rc::ptr_eq(it, watcher));
+        });
+    }
+}
+
+/// Gives a complete timeline to whoever has asked for it.
+fn give(
+    timeline: Timeline,
+    watcher: Option<Rc<Watcher>>,
+    sampled: Option<(Rc<Sampler>, SampledRequest)>,
+) {
+    if let Some(watcher) = watcher {
+        // An error means that nobody waits any more.
+        let _ = watcher.give.send(timeline.clone());
+    }
+    if let Some((sampler, request)) = sampled {
+        sampler.exporter.take(ExportedRequest {
+            request,
+            timeline,
+            ended: now(),
+        });
     }
 }
 
@@ -309,6 +364,47 @@ mod tests {
         assert!(tracer.begin(&request).is_none());
         drop(tracing);
         assert!(!tracer.is_armed());
+        assert!(!tracer.must_look_at_next(&peer));
+    }
+
+    #[test]
+    fn countdown_goes_on_after_somebody_else_has_looked() {
+        let tracer = Rc::new(Tracer::default());
+        let settings = TraceExport {
+            is_secure: false,
+            host: "127.0.0.1".to_owned(),
+            port: 1,
+            path: "/".to_owned(),
+            authorities: None,
+            every: 1_000_000,
+            follows_parents: false,
+            service: "shop".to_owned(),
+            queue: 1,
+            timeout: Duration::from_secs(1),
+        };
+        tracer.export(Some(&settings)).expect("a thread");
+        tracer.until_look.set(20);
+        let peer = Peer::default();
+        let request = BegunRequest {
+            id: 1,
+            method: b"GET",
+            target: b"/",
+            host: b"",
+            protocol: Protocol::Http11,
+            fields: Fields::NONE,
+            peer: &peer,
+            client: &peer,
+        };
+        let begins = || tracer.must_look_at_next(&peer) && tracer.begin(&request).is_some();
+        assert!(!tracer.wants_times() && !begins());
+        let tracing = tracer.arm(TraceFilter::Url("/other".to_owned()), 1);
+        assert!(tracer.wants_times());
+        // The watcher has each of these looked at, and the sampler counts them.
+        assert!((0..10).all(|_| tracer.must_look_at_next(&peer) && !begins()));
+        drop(tracing);
+        let taken: Vec<bool> = (0..9).map(|_| begins()).collect();
+        assert!(taken[8] && !taken[..8].contains(&true), "{taken:?}");
+        assert!(!begins() && tracer.until_look.get() > 1);
     }
 
     #[test]

@@ -11,3 +11,15 @@ pub struct SpanIdentity {
     /// The span that programs and back ends get as their parent: the wait for them.
     pub inner: u64,
 }
+
+impl SpanIdentity {
+    /// Returns the number of one of the spans below a span: never 0, and as good as random, because
+    /// the number of the span around it is. The function is that of the generator SplitMix64.
+    pub fn below(span: u64, index: u64) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut mixed = span.wrapping_add(STEP.wrapping_mul(index + 1));
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31).max(1)
+    }
+}

@@ -1,185 +1,244 @@
-//! Makes the spans of a request from the parts of its timeline. The names of attributes are those
-//! of OpenTelemetry's semantic conventions, or begin with `mehari.`. `spans` finds the parents.
+//! Describes the parts of a request's timeline as spans: name, kind and attributes. The names of
+//! attributes are those of OpenTelemetry's semantic conventions, or begin with `mehari.`. `spans`
+//! finds numbers, parents and times.
 
-use super::json::{number, text, Attribute};
+use super::json::{cut, number_key, text, text_key, Attributes, Key};
 use super::statement::{summary, without_values};
 use super::ExportedRequest;
-use crate::trace::PerlPart;
+use crate::escape::Decimal;
+use crate::trace::{known_method, BackEndCall, FrontPart, PerlPart};
 
-/// The kinds of spans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpanKind {
-    Internal = 1,
-    Server = 2,
-    Client = 3,
-}
-
-/// The methods that HTTP defines. Others are `_OTHER`, as the conventions demand.
-const METHODS: [&str; 10] = [
-    "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "QUERY",
-];
-/// The longest text of an attribute in bytes.
-const LONGEST: usize = 4096;
+/// The name of the conventions for all methods that HTTP does not define.
+const OTHER_METHOD: &str = "_OTHER";
 /// The front's wait for a back end.
-pub const BACK_END: &str = "back end";
-/// The wait for a worker, and the time of a worker.
-pub const QUEUE: &str = "queue";
-pub const WORKER: &str = "worker";
+const BACK_END: &str = "back end";
+/// The front's waits for a program.
+const WAITS: [&str; 2] = ["Perl", "program"];
+/// The kind of the part that is the whole time of a worker.
+const WORKER: &str = "request";
 
-/// A span without its place among the others, or with it.
-pub struct Span {
-    pub id: u64,
-    pub parent: Option<u64>,
-    pub name: String,
-    pub kind: SpanKind,
-    pub from: u64,
-    pub until: u64,
-    pub attributes: Vec<Attribute>,
-    pub is_failed: bool,
+/// The kinds of spans in OTLP.
+const INTERNAL: &[u8] = b"1";
+const SERVER: &[u8] = b"2";
+const CLIENT: &[u8] = b"3";
+
+/// What a span describes.
+#[derive(Clone, Copy)]
+pub enum SpanSubject<'a> {
+    /// The request.
+    Whole(&'a ExportedRequest),
+    /// A part of the front, with the request to a back end for which the front waited.
+    Front(&'a FrontPart, Option<&'a BackEndCall>),
+    /// The wait for a worker.
+    Queue,
+    Perl(&'a PerlPart),
 }
 
-/// Returns the span of the whole request.
-pub fn whole(exported: &ExportedRequest) -> Span {
-    let (timeline, request) = (&exported.timeline, &exported.request);
-    let known = METHODS.into_iter().find(|known| *known == timeline.method);
-    let until = timeline
-        .front
-        .last()
-        .map_or(timeline.began, |part| part.until);
-    let mut attributes = vec![
-        text("http.request.method", known.unwrap_or("_OTHER")),
-        text("url.scheme", request.scheme),
-        text("url.path", cut(without_query(&timeline.target))),
-        text("server.address", &*request.host),
-        text("client.address", &*request.client),
-        text("network.peer.address", &*timeline.client),
-        text("network.protocol.version", request.version),
-        number("http.response.status_code", timeline.status),
-        number("mehari.request.id", timeline.request_id),
-    ];
-    if known.is_none() {
-        let method = cut(&timeline.method);
-        attributes.push(text("http.request.method_original", method));
-    }
-    attributes.extend(request.port.map(|port| number("server.port", port)));
-    if !request.user_agent.is_empty() {
-        attributes.push(text("user_agent.original", cut(&request.user_agent)));
-    }
-    let is_failed = timeline.status >= 500;
-    if is_failed {
-        attributes.push(text("error.type", timeline.status.to_string()));
-    }
-    if timeline.left_out > 0 {
-        attributes.push(number("mehari.parts.left_out", timeline.left_out));
-    }
-    Span {
-        id: request.identity.span,
-        parent: request.identity.parent,
-        name: known.unwrap_or("HTTP").to_owned(),
-        kind: SpanKind::Server,
-        from: timeline.began,
-        until,
-        attributes,
-        is_failed,
-    }
-}
-
-/// Returns the front's parts, and then the waits for a worker.
-pub fn own_parts(request: &ExportedRequest) -> Vec<Span> {
-    let timeline = &request.timeline;
-    let mut began = timeline.began;
-    let mut parts: Vec<Span> = Vec::new();
-    for part in &timeline.front {
-        let from = std::mem::replace(&mut began, part.until);
-        let mut span = internal(part.name, from, part.until);
-        if part.name == BACK_END {
-            span.kind = SpanKind::Client;
+impl SpanSubject<'_> {
+    /// Returns how well the part fits as the one that programs and back ends know as their parent.
+    /// 0: not at all.
+    pub fn rank_as_inner(self) -> u8 {
+        match self {
+            SpanSubject::Front(part, _) if part.name == BACK_END => 3,
+            SpanSubject::Perl(part) if part.kind == WORKER => 2,
+            SpanSubject::Front(part, _) if WAITS.contains(&part.name) => 1,
+            _ => 0,
         }
-        parts.push(span);
     }
-    let waits = timeline.queued.iter().filter(|wait| wait.until > 0);
-    parts.extend(waits.map(|wait| internal(QUEUE, wait.from, wait.until)));
-    parts
-}
 
-/// Returns the parts of the worker, cut to the time of the request.
-pub fn perl_parts(request: &ExportedRequest) -> impl Iterator<Item = Span> + '_ {
-    let (began, ended) = (request.timeline.began, request.ended);
-    request.timeline.perl.iter().map(move |part| {
-        let mut span = of_perl(part);
-        span.from = span.from.clamp(began, ended.max(began));
-        span.until = span.until.clamp(span.from, ended.max(span.from));
-        span
-    })
-}
-
-fn internal(name: &str, from: u64, until: u64) -> Span {
-    Span {
-        id: 0,
-        parent: None,
-        name: name.to_owned(),
-        kind: SpanKind::Internal,
-        from,
-        until,
-        attributes: Vec::new(),
-        is_failed: false,
+    /// Writes the members `name`, `kind`, `attributes` and `status` of a span.
+    pub fn write(self, out: &mut Vec<u8>) {
+        match self {
+            SpanSubject::Whole(request) => write_whole(out, request),
+            SpanSubject::Front(part, call) if part.name == BACK_END => write_back_end(out, call),
+            SpanSubject::Front(part, _) => begin(out, part.name, INTERNAL),
+            SpanSubject::Queue => begin(out, "queue", INTERNAL),
+            SpanSubject::Perl(part) if part.kind == "statement" => write_statement(out, part),
+            SpanSubject::Perl(part) => write_perl(out, part),
+        }
     }
 }
 
-/// Returns the span of a part that a worker has reported.
-fn of_perl(part: &PerlPart) -> Span {
+/// Writes `name`, which needs no escapes, and `kind`.
+#[inline]
+fn begin(out: &mut Vec<u8>, name: &str, kind: &[u8]) {
+    out.extend_from_slice(b"\"name\":\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\",\"kind\":");
+    out.extend_from_slice(kind);
+}
+
+/// Writes the name, which a script or a client may have chosen, and `kind`.
+fn begin_named(out: &mut Vec<u8>, name: &str, kind: &[u8]) {
+    out.extend_from_slice(b"\"name\":");
+    text(out, cut(name));
+    out.extend_from_slice(b",\"kind\":");
+    out.extend_from_slice(kind);
+}
+
+fn write_failed(out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"status\":{\"code\":2}");
+}
+
+fn write_whole(out: &mut Vec<u8>, exported: &ExportedRequest) {
+    let (timeline, request) = (&exported.timeline, &exported.request);
+    let method = known_method(timeline.method.as_bytes());
+    begin(out, method.unwrap_or("HTTP"), SERVER);
+    let mut attributes = Attributes::begin(out);
+    attributes.word(
+        text_key!("http.request.method"),
+        method.unwrap_or(OTHER_METHOD),
+    );
+    if method.is_none() {
+        attributes.text(text_key!("http.request.method_original"), &timeline.method);
+    }
+    attributes.word(text_key!("url.scheme"), request.scheme);
+    attributes.text(text_key!("url.path"), without_query(&timeline.target));
+    attributes.text(text_key!("server.address"), request.texts.host());
+    if let Some(port) = request.port {
+        attributes.number(number_key!("server.port"), port);
+    }
+    attributes.text(
+        text_key!("client.address"),
+        request.texts.client().unwrap_or(&timeline.client),
+    );
+    attributes.text(text_key!("network.peer.address"), &timeline.client);
+    attributes.word(text_key!("network.protocol.version"), request.version);
+    attributes.number(number_key!("http.response.status_code"), timeline.status);
+    let user_agent = request.texts.user_agent();
+    if !user_agent.is_empty() {
+        attributes.text(text_key!("user_agent.original"), user_agent);
+    }
+    attributes.number(number_key!("mehari.request.id"), timeline.request_id);
+    if timeline.left_out > 0 {
+        attributes.number(number_key!("mehari.parts.left_out"), timeline.left_out);
+    }
+    // A status of the client's fault is no failure of the server.
+    if timeline.status >= 500 {
+        write_status_failure(attributes, timeline.status);
+        write_failed(out);
+    } else {
+        attributes.end();
+    }
+}
+
+/// Ends the attributes with a status as the type of the failure.
+fn write_status_failure(mut attributes: Attributes<'_>, status: u16) {
+    let digits = Decimal::new(status.into());
+    // Digits are UTF-8.
+    let digits = std::str::from_utf8(digits.text()).unwrap_or_default();
+    attributes.word(text_key!("error.type"), digits);
+    attributes.end();
+}
+
+fn write_back_end(out: &mut Vec<u8>, call: Option<&BackEndCall>) {
+    begin(out, BACK_END, CLIENT);
+    let Some(call) = call else {
+        return;
+    };
+    let mut attributes = Attributes::begin(out);
+    if !call.address.is_empty() {
+        attributes.text(text_key!("server.address"), &call.address);
+    }
+    if let Some(port) = call.port {
+        attributes.number(number_key!("server.port"), port);
+    } else if !call.address.is_empty() {
+        attributes.word(text_key!("network.transport"), "unix");
+    }
+    match &call.url {
+        Some(url) => {
+            let method = known_method(call.method.as_bytes());
+            attributes.word(
+                text_key!("http.request.method"),
+                method.unwrap_or(OTHER_METHOD),
+            );
+            attributes.text(text_key!("url.full"), url);
+            if method.is_none() {
+                attributes.text(text_key!("http.request.method_original"), &call.method);
+            }
+            if call.status > 0 {
+                attributes.word(text_key!("network.protocol.version"), "1.1");
+                attributes.number(number_key!("http.response.status_code"), call.status);
+            }
+        }
+        None if !call.scheme.is_empty() => {
+            attributes.word(text_key!("network.protocol.name"), call.scheme)
+        }
+        None => {}
+    }
+    match call.failure {
+        Some(failure) => {
+            attributes.word(text_key!("error.type"), failure);
+            attributes.end();
+        }
+        None if call.url.is_some() && call.status >= 400 => {
+            write_status_failure(attributes, call.status);
+        }
+        None => return attributes.end(),
+    }
+    write_failed(out);
+}
+
+/// Writes a part that a worker has reported.
+fn write_perl(out: &mut Vec<u8>, part: &PerlPart) {
     let name = match part.kind {
-        "request" => WORKER,
+        WORKER => "worker",
         "sub-request" => without_query(&part.name),
         _ => &part.name,
     };
-    let mut span = internal(cut(name), part.from, part.until);
-    span.attributes.push(number("process.pid", part.pid));
+    begin_named(out, name, INTERNAL);
+    let mut attributes = Attributes::begin(out);
+    attributes.number(number_key!("process.pid"), part.pid);
     let object = name.split_once(' ').map(|(_, object)| object);
     match (part.kind, object) {
-        ("handler", Some(code)) => span.attributes.push(text("code.function.name", cut(code))),
-        ("script", Some(file)) => span.attributes.push(text("code.file.path", cut(file))),
+        ("handler", Some(code)) => attributes.text(text_key!("code.function.name"), code),
+        ("script", Some(file)) => attributes.text(text_key!("code.file.path"), file),
         ("sub-request", Some(_)) => {
             let path = name.find('/').map_or("", |at| &name[at..]);
-            span.attributes.push(text("url.path", cut(path)));
+            attributes.text(text_key!("url.path"), path);
         }
-        ("statement", _) => describe_statement(part, &mut span),
         _ => {}
     }
-    if part.count > 1 {
-        span.attributes.push(number("mehari.calls", part.count));
-        let busy = number("mehari.calls.duration_ns", part.busy);
-        span.attributes.push(busy);
-    }
-    span
+    write_calls(&mut attributes, part);
+    attributes.end();
 }
 
-/// Describes a call of DBI. Its name is `METHOD: STATEMENT`, or the method alone.
-fn describe_statement(part: &PerlPart, span: &mut Span) {
+/// Writes a call of DBI. Its name is `METHOD: STATEMENT`, or the method alone. The operation alone
+/// is no attribute: the conventions forbid to take it from the text of a statement.
+fn write_statement(out: &mut Vec<u8>, part: &PerlPart) {
     let (method, statement) = part.name.split_once(": ").unwrap_or((&part.name, ""));
-    span.kind = SpanKind::Client;
-    span.name = format!("DBI {method}");
-    span.attributes
-        .push(text("db.system.name", system(part.driver.as_deref())));
-    span.attributes
-        .push(text("code.function.name", format!("DBI::{method}")));
+    let summary = summary(statement);
+    match &summary {
+        Some(summary) => begin_named(out, summary, CLIENT),
+        None => begin_named(out, &format!("DBI {method}"), CLIENT),
+    }
+    let mut attributes = Attributes::begin(out);
+    attributes.number(number_key!("process.pid"), part.pid);
+    attributes.word(text_key!("db.system.name"), system(part.driver.as_deref()));
+    attributes.text(text_key!("code.function.name"), &format!("DBI::{method}"));
     if !statement.is_empty() {
-        let query = without_values(statement);
-        span.attributes.push(text("db.query.text", cut(&query)));
+        attributes.text(text_key!("db.query.text"), &without_values(statement));
     }
-    if let Some(summary) = summary(statement) {
-        let operation = summary.split(' ').next().unwrap_or_default();
-        span.attributes.push(text("db.operation.name", operation));
-        span.attributes.push(text("db.query.summary", &*summary));
-        span.name = summary;
+    if let Some(summary) = &summary {
+        attributes.text(text_key!("db.query.summary"), summary);
     }
-    let rows = part
-        .rows
-        .map(|rows| number("db.response.returned_rows", rows));
-    span.attributes.extend(rows);
+    if let Some(rows) = part.rows {
+        attributes.number(number_key!("db.response.returned_rows"), rows);
+    }
+    write_calls(&mut attributes, part);
+    attributes.end();
 }
 
-/// Returns the name of the conventions for the database behind a driver of DBI.
+/// Writes the attributes of a part that stands for several calls.
+fn write_calls(attributes: &mut Attributes<'_>, part: &PerlPart) {
+    if part.count > 1 {
+        attributes.number(number_key!("mehari.calls"), part.count);
+        attributes.number(number_key!("mehari.calls.duration_ns"), part.busy);
+    }
+}
+
+/// Returns the name of the conventions for the database behind a driver of DBI. A driver that
+/// reaches several kinds of databases is `other_sql`.
 fn system(driver: Option<&str>) -> &'static str {
     match driver {
         Some("Pg" | "PgPP") => "postgresql",
@@ -188,21 +247,13 @@ fn system(driver: Option<&str>) -> &'static str {
         Some("SQLite") => "sqlite",
         Some("Oracle") => "oracle.db",
         Some("DB2") => "ibm.db2",
+        Some("Informix") => "ibm.informix",
         Some("Firebird" | "InterBase") => "firebirdsql",
-        Some("Sybase") => "sybase",
         Some(_) | None => "other_sql",
     }
 }
 
 fn without_query(target: &str) -> &str {
-    target.split('?').next().unwrap_or_default()
-}
-
-/// Returns the beginning of a long text.
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(LONGEST);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    let query = target.bytes().position(|byte| byte == b'?');
+    &target[..query.unwrap_or(target.len())]
 }

@@ -13,6 +13,15 @@ const BATCH: usize = 100;
 const BATCH_BYTES: usize = 1 << 20;
 const GATHERING: Duration = Duration::from_secs(1);
 
+/// What the thread gets from the queue.
+pub enum NextBatch {
+    Ready(Vec<ExportedRequest>),
+    /// Nothing has come for a while.
+    Idle,
+    /// No request comes any more.
+    Closed,
+}
+
 pub struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -69,19 +78,15 @@ impl Queue {
         true
     }
 
-    /// Waits for requests. `None`: no more come.
-    pub fn next_batch(&self) -> Option<Vec<ExportedRequest>> {
-        let mut state = self.lock();
-        while state.waiting.is_empty() && !state.is_closed {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
+    /// Waits for requests. `patience`: how long nothing may come.
+    pub fn next(&self, patience: Option<Duration>) -> NextBatch {
+        let Some(state) = self.wait_for_first(patience) else {
+            return NextBatch::Idle;
+        };
         let gathers = |state: &mut QueueState| !state.has_batch(self.most) && !state.is_closed;
         let waited = self.changed.wait_timeout_while(state, GATHERING, gathers);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let mut batch = Vec::new();
+        let mut batch = Vec::with_capacity(state.waiting.len().min(BATCH));
         let mut bytes = 0;
         while batch.len() < BATCH && bytes < BATCH_BYTES {
             let Some(request) = state.waiting.pop_front() else {
@@ -91,7 +96,23 @@ impl Queue {
             batch.push(request);
         }
         state.bytes -= bytes;
-        (!batch.is_empty()).then_some(batch)
+        match batch.is_empty() {
+            true => NextBatch::Closed,
+            false => NextBatch::Ready(batch),
+        }
+    }
+
+    /// Waits until a request is there or no more come. `None`: the patience is over.
+    fn wait_for_first(&self, patience: Option<Duration>) -> Option<MutexGuard<'_, QueueState>> {
+        let is_quiet = |state: &mut QueueState| state.waiting.is_empty() && !state.is_closed;
+        let state = self.lock();
+        let Some(patience) = patience else {
+            let waited = self.changed.wait_while(state, is_quiet);
+            return Some(waited.unwrap_or_else(PoisonError::into_inner));
+        };
+        let waited = self.changed.wait_timeout_while(state, patience, is_quiet);
+        let (state, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+        (!outcome.timed_out()).then_some(state)
     }
 
     /// Waits, unless the queue is closed. Returns whether the queue is open.

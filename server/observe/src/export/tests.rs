@@ -1,5 +1,6 @@
 use super::*;
-use crate::trace::{FrontPart, PerlPart, QueueWait};
+use crate::trace::{BackEndCall, FrontPart, PerlPart, QueueWait};
+use queue::NextBatch;
 use serde_json::Value;
 
 fn perl(kind: &'static str, name: &str, from: u64, until: u64) -> PerlPart {
@@ -24,7 +25,7 @@ fn timeline() -> Timeline {
     };
     Timeline {
         request_id: 5,
-        method: "GET".to_owned(),
+        method: "GET".into(),
         target: "/shop?card=secret".to_owned(),
         client: "192.0.2.1".to_owned(),
         status: 500,
@@ -42,6 +43,7 @@ fn timeline() -> Timeline {
             perl("request", "worker", 121, 260),
             perl("handler", "PerlLogHandler My::Log", 255, 300),
         ],
+        calls: Vec::new(),
         left_out: 0,
     }
 }
@@ -55,12 +57,11 @@ fn exported(timeline: Timeline) -> ExportedRequest {
             inner: 0xd,
         },
         state: Some("x=1".to_owned()),
+        flags: 1,
         scheme: "https",
         version: "2",
-        host: "site.example".to_owned(),
+        texts: RequestTexts::new(b"site.example", b"198.51.100.1", b"a \"browser\"\n"),
         port: None,
-        client: "198.51.100.1".to_owned(),
-        user_agent: "a \"browser\"\n".to_owned(),
     };
     ExportedRequest {
         request,
@@ -70,7 +71,7 @@ fn exported(timeline: Timeline) -> ExportedRequest {
 }
 
 fn spans_of(request: ExportedRequest) -> Vec<Value> {
-    let document = spans::document("shop", &[request]);
+    let document = spans::document(&spans::beginning("shop"), &[request]);
     let document: Value = serde_json::from_slice(&document).expect("JSON");
     let spans = &document["resourceSpans"][0]["scopeSpans"][0]["spans"];
     spans.as_array().expect("a list").clone()
@@ -172,7 +173,7 @@ fn times_that_a_false_worker_makes_up_are_cut() {
 #[test]
 fn unknown_methods_and_strange_texts_stay_within_the_json() {
     let mut timeline = timeline();
-    timeline.method = "BREW\"},{".to_owned();
+    timeline.method = "BREW\"},{".into();
     timeline
         .perl
         .push(perl("handler", "PerlHandler \u{0}\"\\\u{7f}é", 141, 142));
@@ -198,6 +199,78 @@ fn back_end_is_a_client_and_the_parent_of_what_lies_behind_it() {
         (&3.into(), &"000000000000000d".into())
     );
     assert_ne!(find(&spans, "worker")["spanId"], "000000000000000d");
+    assert!(wait["attributes"].is_null(), "{wait}");
+}
+
+/// Returns the span of the wait for a back end.
+fn wait_for(call: BackEndCall) -> Value {
+    let mut timeline = timeline();
+    timeline.front[1].name = "back end";
+    // A member that has been tried before.
+    let before = BackEndCall {
+        address: "192.0.2.99".to_owned(),
+        ..call.clone()
+    };
+    timeline.calls = vec![before, call];
+    find(&spans_of(exported(timeline)), "back end").clone()
+}
+
+#[test]
+fn back_end_has_the_attributes_of_a_client() {
+    let call = BackEndCall {
+        part: 1,
+        scheme: "http",
+        address: "app.example".to_owned(),
+        port: Some(8080),
+        method: "GET".to_owned(),
+        url: Some("http://app.example:8080/shop".to_owned()),
+        status: 404,
+        failure: None,
+    };
+    let wait = wait_for(call.clone());
+    for (key, value) in [
+        ("server.address", "app.example"),
+        ("http.request.method", "GET"),
+        ("url.full", "http://app.example:8080/shop"),
+        ("network.protocol.version", "1.1"),
+        ("error.type", "404"),
+    ] {
+        assert_eq!(attribute(&wait, key)["stringValue"], value, "{key}");
+    }
+    assert_eq!(attribute(&wait, "server.port")["intValue"], "8080");
+    let status = attribute(&wait, "http.response.status_code");
+    assert_eq!(status["intValue"], "404");
+    assert_eq!(wait["status"]["code"], 2, "a client has failed");
+
+    let failed = wait_for(BackEndCall {
+        status: 0,
+        failure: Some("timeout"),
+        ..call.clone()
+    });
+    assert_eq!(attribute(&failed, "error.type")["stringValue"], "timeout");
+    assert!(!failed.to_string().contains("status_code"), "{failed}");
+
+    let program = wait_for(BackEndCall {
+        scheme: "fcgi",
+        address: "/run/app.sock".to_owned(),
+        port: None,
+        method: String::new(),
+        url: None,
+        status: 404,
+        ..call
+    });
+    let transport = attribute(&program, "network.transport");
+    assert_eq!(transport["stringValue"], "unix");
+    let protocol = attribute(&program, "network.protocol.name");
+    assert_eq!(protocol["stringValue"], "fcgi");
+    assert!(program["status"].is_null(), "{program}");
+}
+
+fn batch(queue: &Queue) -> Option<Vec<ExportedRequest>> {
+    match queue.next(None) {
+        NextBatch::Ready(batch) => Some(batch),
+        NextBatch::Idle | NextBatch::Closed => None,
+    }
 }
 
 #[test]
@@ -207,8 +280,8 @@ fn queue_has_limits_of_requests_and_of_bytes() {
     assert_eq!(pushed, 3);
     queue.close();
     assert!(!queue.push(exported(timeline())), "it is closed");
-    assert_eq!(queue.next_batch().expect("what waits").len(), 3);
-    assert!(queue.next_batch().is_none());
+    assert_eq!(batch(&queue).expect("what waits").len(), 3);
+    assert!(batch(&queue).is_none());
     let queue = Queue::new(10_000);
     let mut large = timeline();
     large.target = "x".repeat(1 << 20);
@@ -217,7 +290,7 @@ fn queue_has_limits_of_requests_and_of_bytes() {
         .count();
     assert_eq!(pushed, 15, "of 16 MiB");
     assert!(
-        queue.next_batch().expect("what waits").len() < 3,
+        batch(&queue).expect("what waits").len() < 3,
         "a batch is small"
     );
 }

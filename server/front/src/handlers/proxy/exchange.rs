@@ -6,6 +6,7 @@
 //! taken that byte.
 
 mod recovery;
+mod tracing;
 
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
@@ -166,12 +167,12 @@ impl ProxyExchange {
         matches!(self.stage, Stage::Over)
     }
 
-    /// Returns whether a member has the request.
     /// Whether the back end is a FastCGI program.
     pub fn is_program(&self) -> bool {
         matches!(self.reader, Reader::FastCgi(_))
     }
 
+    /// Returns whether a member has the request.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -199,6 +200,7 @@ impl ProxyExchange {
     fn found(&mut self, lease: Lease) {
         let since = lease.since();
         self.began.get_or_insert(since - self.wait);
+        self.note_call(&lease);
         match lease.take_idle() {
             // A request that must not run twice needs a connection that is known to be open.
             Some(connection) if self.asked.idempotent || connection.socket.is_quiet() => {
@@ -300,6 +302,7 @@ impl ProxyExchange {
         };
         let now = Instant::now();
         talk.lease.answered(now);
+        self.note_status(&said);
         let overridden = match &said {
             BackendHead::Response(head) => self.is_overridden(head.status).then_some(head.status),
             _ => None,

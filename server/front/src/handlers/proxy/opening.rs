@@ -63,6 +63,16 @@ impl Opening {
         }
     }
 
+    /// Returns the method, and the path without the query.
+    pub fn asked<'b>(&self, buffer: &'b [u8]) -> (&'b [u8], &'b [u8]) {
+        let target = &buffer[self.target.clone()];
+        let end = target.iter().position(|byte| *byte == b'?');
+        (
+            &buffer[self.method.clone()],
+            &target[..end.unwrap_or(target.len())],
+        )
+    }
+
     /// Writes the lines for this member before the rest of the head. Returns the position of the
     /// first line.
     pub fn address(&mut self, member: &BackEnd, buffer: &mut Vec<u8>) -> usize {
@@ -173,6 +183,7 @@ mod tests {
         ];
         let mut buffer = Vec::new();
         let mut opening = Opening::begin(parts(b"/x", Some(b"y=1"), None), &mut buffer);
+        assert_eq!(opening.asked(&buffer), (&b"GET"[..], &b"/x"[..]));
         buffer.extend_from_slice(b"A: b\r\n\r\n");
         for (member, expected) in &members {
             let begin = opening.address(member, &mut buffer);

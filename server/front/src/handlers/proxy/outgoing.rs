@@ -100,6 +100,13 @@ impl Outgoing {
         self.sent
     }
 
+    /// Returns the method and the path, without the query and without a member's own path, of an
+    /// HTTP request.
+    pub fn asked(&self) -> Option<(&[u8], &[u8])> {
+        let opening = self.opening.as_ref()?;
+        Some(opening.asked(&self.start))
+    }
+
     /// Prepares to send the whole request to this member.
     pub fn address(&mut self, member: &BackEnd) {
         if let Some(opening) = &mut self.opening {

@@ -6,6 +6,7 @@ use crate::request::Request;
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
+use mehari_observe::trace::Trace;
 use mehari_observe::{Journal, Origin};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -27,6 +28,8 @@ pub struct RequestSummary {
     pub via: Option<Box<[u8]>>,
     /// How long the back end may send nothing.
     pub timeout: Duration,
+    /// The timeline of a traced request.
+    pub trace: Option<Rc<Trace>>,
 }
 
 impl RequestSummary {
@@ -47,6 +50,7 @@ impl RequestSummary {
             idempotent,
             upgrade: protocol_switch::wanted(request).is_some(),
             settings,
+            trace: request.trace.cloned(),
         }
     }
 
@@ -64,6 +68,7 @@ impl RequestSummary {
             is_head: false,
             idempotent: true,
             upgrade: false,
+            trace: None,
         }
     }
 

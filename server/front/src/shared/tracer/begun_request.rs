@@ -3,7 +3,7 @@
 use super::sampler::Sample;
 use crate::request::{Fields, Peer, Protocol};
 use mehari_http::host::split_port;
-use mehari_observe::export::SampledRequest;
+use mehari_observe::export::{RequestTexts, SampledRequest};
 
 /// A request whose head is complete.
 pub struct BegunRequest<'a> {
@@ -23,21 +23,17 @@ pub struct BegunRequest<'a> {
 impl BegunRequest<'_> {
     /// Returns what the exporter needs of the request beyond its timeline.
     pub(super) fn sampled(&self, sample: Sample) -> SampledRequest {
-        const LONGEST: usize = 1024;
-        let text = |bytes: &[u8]| {
-            let bytes = &bytes[..bytes.len().min(LONGEST)];
-            String::from_utf8_lossy(bytes).into_owned()
-        };
         let (host, port) = match split_port(self.host) {
             (b"", _) => (
                 self.peer.server_addr.as_bytes(),
                 Some(self.peer.server_port),
             ),
-            (host, digits) => (host, text(digits).parse().ok()),
+            (host, digits) => (host, port_of(digits)),
         };
         SampledRequest {
             identity: sample.identity,
             state: sample.state,
+            flags: sample.flags,
             scheme: if self.peer.tls.is_some() {
                 "https"
             } else {
@@ -48,10 +44,24 @@ impl BegunRequest<'_> {
                 Protocol::Http11 => "1.1",
                 Protocol::Http2 => "2",
             },
-            host: text(host),
+            texts: RequestTexts::new(
+                host,
+                self.named_client(),
+                self.fields.get("user-agent").unwrap_or_default(),
+            ),
             port,
-            client: text(self.client.remote_addr.as_bytes()),
-            user_agent: text(self.fields.get("user-agent").unwrap_or_default()),
         }
     }
+
+    /// Returns the client that a trusted proxy has named, or nothing.
+    fn named_client(&self) -> &[u8] {
+        match std::ptr::eq(self.client, self.peer) {
+            true => b"",
+            false => self.client.remote_addr.as_bytes(),
+        }
+    }
+}
+
+fn port_of(digits: &[u8]) -> Option<u16> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -3,14 +3,9 @@
 use crate::request::{trace, Fields};
 use mehari_http::trace_context::TraceParent;
 use mehari_observe::export::{Exporter, SpanIdentity};
-use mehari_observe::trace::TraceContext;
 use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-
-/// How many requests before a sampled one the times of arrival are noted. Requests of several
-/// connections can begin in between.
-const READY: u32 = 16;
 
 /// The trace context of a sampled request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,22 +14,7 @@ pub struct Sample {
     /// The client's `tracestate`.
     pub state: Option<String>,
     /// The bits of the field traceparent for programs and back ends.
-    flags: u8,
-}
-
-impl Sample {
-    /// Returns the trace context for programs and back ends.
-    pub fn context(&self) -> TraceContext {
-        let parent = TraceParent {
-            trace: self.identity.trace,
-            span: self.identity.inner,
-            flags: self.flags,
-        };
-        TraceContext {
-            parent: parent.to_string(),
-            state: self.state.clone(),
-        }
-    }
+    pub flags: u8,
 }
 
 pub struct Sampler {
@@ -53,9 +33,19 @@ impl Sampler {
         }
     }
 
-    /// Whether one of the next requests may be sampled.
-    pub fn is_ready(&self) -> bool {
-        self.follows_parents || self.chance.until_next.get() <= READY
+    /// Whether the fields of each request must be looked at.
+    pub fn looks_at_each(&self) -> bool {
+        self.follows_parents
+    }
+
+    /// Returns how many requests later the next one is taken, unless parents are followed.
+    pub fn until_next(&self) -> u32 {
+        self.chance.until_next.get()
+    }
+
+    /// Sets the number that [`Sampler::until_next`] returns, for a tracer that has counted.
+    pub fn is_next_after(&self, requests: u32) {
+        self.chance.until_next.set(requests.max(1));
     }
 
     /// Decides whether a request with these fields is sampled.
@@ -73,12 +63,15 @@ fn sample(chance: &Chance, follows_parents: bool, fields: Fields<'_>) -> Option<
         chance.comes().then(|| trace::parent(fields))?
     };
     let flags = parent.map_or(0, |parent| parent.flags);
+    let number = chance.number();
+    let span = SpanIdentity::below(number, 0);
+    let own = || u128::from(chance.number()) << 64 | u128::from(number);
     Some(Sample {
         identity: SpanIdentity {
-            trace: parent.map_or_else(|| chance.trace(), |parent| parent.trace),
+            trace: parent.map_or_else(own, |parent| parent.trace),
             parent: parent.map(|parent| parent.span),
-            span: chance.number(),
-            inner: chance.number(),
+            span,
+            inner: SpanIdentity::below(span, 0),
         },
         state: parent.and_then(|_| trace::state(fields)),
         flags: flags | TraceParent::SAMPLED,
@@ -130,10 +123,6 @@ impl Chance {
         self.drawn.set(drawn.wrapping_add(1));
         self.random.hash_one(drawn).max(1)
     }
-
-    fn trace(&self) -> u128 {
-        u128::from(self.number()) << 64 | u128::from(self.number())
-    }
 }
 
 #[cfg(test)]
@@ -168,15 +157,9 @@ mod tests {
         assert_eq!(sample.identity.trace, 0x0af7651916cd43dd8448eb211c80319c);
         assert_eq!(sample.identity.parent, Some(0xb7ad6b7169203331));
         assert_eq!(sample.state.as_deref(), Some("a=1"));
-        let sent = sample.context().parent;
-        assert!(
-            sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-"),
-            "{sent}"
-        );
-        assert!(
-            sent.ends_with("-03") && !sent.contains("b7ad6b7169203331"),
-            "{sent}"
-        );
+        assert_eq!(sample.flags, 3);
+        let own = [sample.identity.span, sample.identity.inner];
+        assert!(own[0] != own[1] && !own.contains(&0xb7ad6b7169203331));
     }
 
     #[test]
@@ -189,7 +172,7 @@ mod tests {
         assert!(sample(&never, false, with(&field(SAMPLED))).is_none());
         assert!(sample(&all, true, with(&field(UNSAMPLED))).is_none());
         let own = sample(&all, false, with(&field(UNSAMPLED))).expect("sampled");
-        assert!(own.context().parent.ends_with("-01"));
+        assert_eq!(own.flags, TraceParent::SAMPLED);
     }
 
     #[test]

@@ -92,6 +92,7 @@ impl ProxyExchange {
     fn log_and_convert(&self, trouble: Trouble, member: Option<&BackEnd>) -> Fault {
         let who = member.map_or_else(|| self.group.name.clone(), |member| member.name());
         self.asked.log(LogLevel::Info, &format!("asked of {who}"));
+        self.note_failure(trouble);
         trouble.into()
     }
 }

@@ -1,15 +1,19 @@
 //! `TraceExport`: spans for an OpenTelemetry collector, and the trace context for programs and back
 //! ends. A collector that is dead, slow or hostile costs no request anything.
 
-use mehari_harness::back_end::{answer, ReceivedRequest};
+mod collector;
+mod collectors;
+mod secure;
+mod together;
+
+use collector::{assert_one_trace, named, root, text, Collector};
+use mehari_harness::back_end::answer;
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, needs, BackEnd, Builder, Request, Rung, Server, PATIENCE};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -17,68 +21,8 @@ const UNSAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00
 const TELL: &str = "print join '|', map { $ENV{$_} // '-' } qw(HTTP_TRACEPARENT TRACEPARENT \
                     HTTP_TRACESTATE);";
 
-/// A collector that keeps what it gets.
-struct Collector {
-    back_end: BackEnd,
-    bodies: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Collector {
-    fn start() -> Collector {
-        Collector::answering("200 OK", "{}")
-    }
-
-    fn answering(status: &'static str, body: &'static str) -> Collector {
-        let bodies = Arc::<Mutex<Vec<Value>>>::default();
-        let kept = bodies.clone();
-        let back_end = BackEnd::start(move |request, stream| {
-            kept.lock().expect("no panic").push(read(&request));
-            let length = body.len();
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}"
-            );
-            false
-        });
-        Collector { back_end, bodies }
-    }
-
-    fn conf(&self, more: &str) -> String {
-        format!("TraceExport {} {more}\n", self.back_end.url())
-    }
-
-    fn spans(&self) -> Vec<Value> {
-        let bodies = self.bodies.lock().expect("no panic");
-        let spans = |body: &Value| {
-            let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];
-            spans.as_array().expect("spans").clone()
-        };
-        bodies.iter().flat_map(spans).collect()
-    }
-
-    fn requests(&self) -> usize {
-        self.spans().iter().filter(|span| span["kind"] == 2).count()
-    }
-
-    /// Waits until so many requests have come, and returns all spans.
-    fn wait_for(&self, requests: usize) -> Vec<Value> {
-        let has_come = eventually(PATIENCE, || self.requests() >= requests);
-        assert!(has_come, "{} of {requests} came", self.requests());
-        assert_eq!(self.requests(), requests);
-        self.spans()
-    }
-}
-
 fn url(server: &Server, path: &str) -> String {
     format!("http://127.0.0.1:{}{path}", server.port())
-}
-
-/// Checks a request for a collector, and returns its body.
-fn read(request: &ReceivedRequest) -> Value {
-    let line = request.head.lines().next();
-    assert_eq!(line, Some("POST /v1/traces HTTP/1.1"), "{}", request.head);
-    assert_eq!(request.field("content-type"), Some("application/json"));
-    serde_json::from_slice(&request.body).expect("JSON")
 }
 
 fn site(more: &str) -> Builder {
@@ -91,66 +35,15 @@ fn site(more: &str) -> Builder {
         .conf(more)
 }
 
-fn text<'a>(span: &'a Value, key: &str) -> &'a str {
-    let attributes = span["attributes"].as_array().expect("attributes");
-    let found = attributes.iter().find(|it| it["key"] == key);
-    let value = &found.unwrap_or_else(|| panic!("no {key}: {span}"))["value"];
-    let texts = [&value["stringValue"], &value["intValue"]];
-    texts.into_iter().find_map(Value::as_str).expect("a text")
-}
+const METRICS: &str = "<Location /metrics>\nSetHandler metrics\n</Location>\n";
 
-fn root(spans: &[Value]) -> &Value {
-    spans.iter().find(|span| span["kind"] == 2).expect("a root")
-}
-
-fn named<'a>(spans: &'a [Value], start: &str) -> &'a Value {
-    let is_it = |span: &&Value| {
-        span["name"]
-            .as_str()
-            .is_some_and(|it| it.starts_with(start))
-    };
-    let found = spans.iter().find(is_it);
-    found.unwrap_or_else(|| panic!("no {start} in {spans:#?}"))
-}
-
-fn time(span: &Value, key: &str) -> u64 {
-    let text = span[key].as_str();
-    text.and_then(|text| text.parse().ok())
-        .unwrap_or_else(|| panic!("no {key}: {span}"))
-}
-
-/// Checks numbers, parents and times of the spans of one request. A child lies within its parent.
-/// What the worker does may last longer than the request, whose span ends with the response.
-fn assert_one_trace(spans: &[Value]) {
-    let root = root(spans);
-    let by_id: HashMap<&str, &Value> = spans
-        .iter()
-        .map(|span| (span["spanId"].as_str().expect("an id"), span))
-        .collect();
-    assert_eq!(by_id.len(), spans.len(), "an id stands twice: {spans:#?}");
-    for span in spans {
-        assert_eq!(span["traceId"], root["traceId"], "{span}");
-        let (from, until) = (
-            time(span, "startTimeUnixNano"),
-            time(span, "endTimeUnixNano"),
-        );
-        assert!(from <= until, "{span}");
-        if span == root {
-            continue;
-        }
-        let parent = by_id[span["parentSpanId"].as_str().expect("a parent")];
-        assert!(
-            time(parent, "startTimeUnixNano") <= from,
-            "{span} in {parent}"
-        );
-        let is_of_worker = span.to_string().contains("process.pid");
-        if !(parent == root && is_of_worker) {
-            assert!(
-                until <= time(parent, "endTimeUnixNano"),
-                "{span} in {parent}"
-            );
-        }
-    }
+/// The number of spans with this outcome.
+fn counted(server: &Server, outcome: &str) -> u64 {
+    let page = server.get("/metrics").expect(200);
+    let start = format!("mehari_trace_export_spans_total{{outcome=\"{outcome}\"}} ");
+    let line = page.lines().find_map(|line| line.strip_prefix(&start));
+    line.and_then(|number| number.parse().ok())
+        .expect("the metric")
 }
 
 #[test]
@@ -305,7 +198,7 @@ fn back_ends_get_the_span_of_the_wait_for_them() {
                     <Location /changed>\nRequestHeader set X-A 1\n</Location>\n";
     let passed: String = ["/back", "/asked", "/changed"]
         .iter()
-        .map(|path| format!("ProxyPass {path} {}\n", seen.url()))
+        .map(|path| format!("ProxyPass {path} {}/below{path}\n", seen.url()))
         .collect();
     let server = site(&collector.conf("every=1"))
         .conf(handlers)
@@ -316,7 +209,7 @@ fn back_ends_get_the_span_of_the_wait_for_them() {
         )
         .start();
     for path in ["/back", "/asked", "/changed"] {
-        let request = Request::get(path)
+        let request = Request::get(&format!("{path}?card=secret"))
             .field("traceparent", SAMPLED)
             .field("tracestate", "a=1");
         let got = server.send(&request).expect(200);
@@ -335,8 +228,50 @@ fn back_ends_get_the_span_of_the_wait_for_them() {
             .expect("the wait");
         assert_eq!(wait["kind"], 3);
         assert_eq!(wait["parentSpanId"], root["spanId"]);
+        let port = seen.address.port();
+        for (key, value) in [
+            ("server.address", "127.0.0.1"),
+            ("server.port", &*port.to_string()),
+            ("http.request.method", "GET"),
+            ("url.full", &*format!("{}/below{path}", seen.url())),
+            ("http.response.status_code", "200"),
+            ("network.protocol.version", "1.1"),
+        ] {
+            assert_eq!(text(wait, key), value, "{path}");
+        }
         let id = wait["spanId"].as_str().expect("an id");
         assert_eq!(got, format!("00-{TRACE}-{id}-01|a=1"), "{path}");
+    }
+}
+
+#[test]
+fn failures_of_back_ends_are_named() {
+    let collector = Collector::start();
+    let gone = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = gone.local_addr().expect("an address");
+    drop(gone);
+    let broken = BackEnd::saying(b"HTTP/1.1 418 No\r\nContent-Length: 0\r\n\r\n");
+    let silent = BackEnd::saying(b"");
+    let conf = format!(
+        "ProxyPass /gone http://{address}/ retry=0\nProxyPass /broken {}/\n\
+         ProxyPass /silent {}/\n",
+        broken.url(),
+        silent.url()
+    );
+    let server = site(&collector.conf("every=1")).conf(&conf).start();
+    let cases = [
+        ("/gone", 502, "connection_refused"),
+        ("/broken", 418, "418"),
+        ("/silent", 502, "connection_closed"),
+    ];
+    for (number, (path, status, failure)) in cases.into_iter().enumerate() {
+        assert_eq!(server.get(path).status, status, "{path}");
+        let spans = collector.wait_for(number + 1);
+        let waits = spans.iter().filter(|span| span["name"] == "back end");
+        let wait = waits.last().expect("the wait");
+        assert_eq!(text(wait, "error.type"), failure, "{wait}");
+        assert_eq!(wait["status"]["code"], 2, "{wait}");
+        assert_eq!(text(wait, "server.address"), "127.0.0.1");
     }
 }
 
@@ -364,8 +299,12 @@ fn fastcgi_programs_and_parts_of_pages_get_the_trace_context() {
         );
         assert!(!seen.contains("b7ad6b7169203331"), "{path}: {seen}");
         if *path == "/tell.php" {
-            let id = named(&spans, "back end")["spanId"].as_str().expect("an id");
+            let wait = named(&spans, "back end");
+            let id = wait["spanId"].as_str().expect("an id");
             assert!(seen.contains(id), "{seen}");
+            assert_eq!(text(wait, "network.protocol.name"), "fcgi");
+            assert_eq!(text(wait, "network.transport"), "unix");
+            assert!(wait["status"].is_null(), "{wait}");
         }
     }
     // The program and its kept connection stay.
@@ -499,6 +438,7 @@ fn statements_are_exported_without_their_values() {
     assert_eq!(insert["kind"], 3);
     assert_eq!(text(insert, "db.query.text"), "INSERT INTO item VALUES (?)");
     assert_eq!(text(insert, "db.system.name"), "sqlite");
+    assert_eq!(text(insert, "db.query.summary"), "INSERT item");
     assert_eq!(text(insert, "code.function.name"), "DBI::do");
     assert_eq!(insert["parentSpanId"], named(&spans, "script ")["spanId"]);
     let fetches = spans
@@ -509,163 +449,4 @@ fn statements_are_exported_without_their_values() {
     assert_eq!(text(fetches, "db.response.returned_rows"), "1");
     let all = format!("{spans:?}");
     assert!(!all.contains("hidden") && !all.contains("bound"), "{all}");
-}
-
-const METRICS: &str = "<Location /metrics>\nSetHandler metrics\n</Location>\n";
-
-/// The number of spans with this outcome.
-fn counted(server: &Server, outcome: &str) -> u64 {
-    let page = server.get("/metrics").expect(200);
-    let start = format!("mehari_trace_export_spans_total{{outcome=\"{outcome}\"}} ");
-    let line = page.lines().find_map(|line| line.strip_prefix(&start));
-    line.and_then(|number| number.parse().ok())
-        .expect("the metric")
-}
-
-#[test]
-fn sent_and_rejected_spans_are_counted() {
-    let rejecting = "{\"partialSuccess\":{\"rejectedSpans\":\"2\",\"errorMessage\":\"x\"}}";
-    let collector = Collector::answering("200 OK", rejecting);
-    let server = site(&collector.conf("every=1")).conf(METRICS).start();
-    server.get("/page.txt").expect(200);
-    let spans = collector.wait_for(1).len() as u64;
-    assert!(eventually(PATIENCE, || counted(&server, "refused") >= 2));
-    assert!(counted(&server, "sent") >= spans - 2);
-}
-
-#[test]
-fn collector_that_refuses_is_logged_once_and_its_spans_are_counted() {
-    let collector = Collector::answering("400 Bad Request", "{}");
-    let server = site(&collector.conf("every=1")).conf(METRICS).start();
-    server.get("/page.txt").expect(200);
-    let url = format!("{}/v1/traces", collector.back_end.url());
-    server.log.expect(&format!(
-        "TraceExport: {url}: the collector answers with status 400: spans are dropped until"
-    ));
-    let told = || collector.bodies.lock().expect("no panic").len();
-    for _ in 0..2 {
-        let before = told();
-        server.get("/page.txt").expect(200);
-        assert!(eventually(PATIENCE, || told() > before));
-    }
-    assert!(eventually(PATIENCE, || counted(&server, "refused") > 0));
-    assert_eq!(counted(&server, "sent"), 0);
-    assert_eq!(server.log.count("spans are dropped until"), 1);
-}
-
-#[test]
-fn dead_collector_costs_a_bounded_queue_and_is_logged_once() {
-    let gone = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = gone.local_addr().expect("an address");
-    drop(gone);
-    let conf = format!("TraceExport http://{address} every=1 queue=5\n");
-    let server = site(&conf).conf(METRICS).start();
-    for _ in 0..100 {
-        server.get("/page.txt").expect(200);
-    }
-    server.log.expect("Connection refused");
-    assert!(eventually(PATIENCE, || counted(&server, "dropped") > 0));
-    assert_eq!(counted(&server, "sent"), 0);
-    assert_eq!(server.log.count("TraceExport"), 1, "{}", server.log.text());
-    let back = BackEnd::at(address, |_, stream| {
-        let _ = stream.write_all(&answer("{}"));
-        false
-    });
-    server.log.expect("the collector takes all spans again");
-    assert!(counted(&server, "sent") > 0);
-    drop(back);
-}
-
-/// A collector that does something else than to answer.
-fn hostile(act: impl Fn(TcpStream) + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    std::thread::spawn(move || listener.incoming().flatten().for_each(act));
-    format!("TraceExport http://{address} every=1 queue=3 timeout=200ms\n")
-}
-
-#[test]
-fn hostile_collectors_delay_no_request() {
-    let silent = Mutex::new(Vec::new());
-    let cases = [
-        hostile(move |stream| silent.lock().expect("no panic").push(stream)),
-        hostile(|mut stream| {
-            let _ = stream.write_all(b"SSH-2.0-x\r\n\r\n");
-        }),
-        hostile(|mut stream| while stream.write_all(&[b'x'; 1000]).is_ok() {}),
-        hostile(|mut stream| {
-            let _ = stream.write_all(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n");
-        }),
-    ];
-    for conf in cases {
-        let server = site(&conf).conf(METRICS).start();
-        for _ in 0..50 {
-            server.get("/page.txt").expect(200);
-        }
-        server
-            .log
-            .expect("spans are dropped until the collector takes them");
-        for _ in 0..50 {
-            server.get("/page.txt").expect(200);
-        }
-        let lost = || counted(&server, "dropped") + counted(&server, "refused");
-        assert!(eventually(PATIENCE, || lost() > 0), "{conf}");
-        assert_eq!(counted(&server, "sent"), 0, "{conf}");
-        assert_eq!(server.log.count("TraceExport"), 1, "{}", server.log.text());
-    }
-}
-
-#[test]
-fn reload_begins_changes_and_ends_the_export() {
-    let collector = Collector::start();
-    let server = site("Include @ROOT@/more.conf\n")
-        .file("more.conf", "")
-        .start();
-    let reload = |text: &str| {
-        server.site.write("more.conf", text);
-        let output = server.control(&["reload"]);
-        assert!(output.status.success(), "{output:?}");
-    };
-    server.get("/page.txt").expect(200);
-    reload(&collector.conf("every=1"));
-    server.get("/page.txt").expect(200);
-    collector.wait_for(1);
-    reload(&collector.conf("every=1 service=other"));
-    server.get("/page.txt").expect(200);
-    collector.wait_for(2);
-    let bodies = collector.bodies.lock().expect("no panic").clone();
-    assert!(bodies
-        .iter()
-        .any(|body| body.to_string().contains("\"other\"")));
-    reload("");
-    server.get("/page.txt").expect(200);
-    drop(server);
-    collector.wait_for(2);
-}
-
-#[test]
-fn last_spans_are_sent_when_the_server_ends() {
-    let collector = Collector::start();
-    let server = site(&collector.conf("every=1")).start();
-    for _ in 0..3 {
-        server.get("/page.txt").expect(200);
-    }
-    drop(server);
-    collector.wait_for(3);
-}
-
-#[test]
-fn trace_of_the_owner_and_the_export_do_not_disturb_each_other() {
-    let collector = Collector::start();
-    let server = site(&collector.conf("every=1")).start();
-    let url = url(&server, "/registry/hello.pl");
-    let output = server.control(&["trace", &url, "--json"]);
-    assert!(output.status.success(), "{output:?}");
-    let anatomy: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let spans = collector.wait_for(1);
-    assert_one_trace(&spans);
-    assert_eq!(
-        text(root(&spans), "mehari.request.id"),
-        anatomy["request_id"].to_string()
-    );
 }
