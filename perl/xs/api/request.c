@@ -100,6 +100,13 @@ XS_INTERNAL(dir_config)
   XSRETURN(1);
 }
 
+/* Whether %ENV has the variables of this request. While handlers before the response of a
+ * sub-request or a redirected request run, %ENV has those of the request that led to it. */
+static bool has_environment(const mehari_rec *rec)
+{
+  return !mehari_environment_is_bare() && !(rec->is_early && (rec->main || rec->prev));
+}
+
 /* subprocess_env: returns the table, or accesses one value. In void context and without a name it
  * sets the request's variables in %ENV. */
 XS_INTERNAL(subprocess_env)
@@ -111,7 +118,7 @@ XS_INTERNAL(subprocess_env)
   bool is_void = GIMME_V == G_VOID;
   mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   if (items == 1) {
-    if (is_void || !mehari_environment_is_bare())
+    if (is_void || has_environment(rec))
       mehari_environment_into(aTHX_ table, is_void);
     if (is_void)
       XSRETURN_EMPTY;
@@ -121,12 +128,12 @@ XS_INTERNAL(subprocess_env)
   mehari_text name = mehari_sv_text(aTHX_ ST(1));
   const mehari_entry *entry = mehari_table_find(table, name);
   SV *old = value_sv(aTHX_ entry);
-  SV **in_env = entry || mehari_environment_is_bare() ? NULL : hv_fetch(GvHVn(PL_envgv), name.at, name.length, 0);
+  SV **in_env = entry || !has_environment(rec) ? NULL : hv_fetch(GvHVn(PL_envgv), name.at, name.length, 0);
   if (in_env && SvOK(*in_env))
     old = sv_mortalcopy(*in_env);
   if (items == 3) {
     store(aTHX_ table, ST(1), ST(2));
-    if (SvOK(ST(2)) && !mehari_environment_is_bare())
+    if (SvOK(ST(2)) && has_environment(rec))
       mehari_environment_set(aTHX_ name, mehari_sv_text(aTHX_ ST(2)));
   }
   ST(0) = old;

@@ -237,7 +237,8 @@ enum {
 enum {
   MEHARI_LEFT_VARIABLES = 1, /* `SetEnvIf`, after the handlers of the header parser phase */
   MEHARI_LEFT_ACCESS, /* `Require` and `Allow`, after the handlers of the access phase */
-  MEHARI_LEFT_FIXUPS /* `Redirect`, `RewriteRule`, `RequestHeader`, after those of the fixup phase */
+  MEHARI_LEFT_FIXUPS, /* `Redirect`, `RewriteRule`, `RequestHeader`, after those of the fixup phase */
+  MEHARI_LEFT_AUTHORIZATION /* `Require`, after the handlers of the authorisation phase */
 };
 /* The access status of the answer about MEHARI_LEFT_FIXUPS, if it is not the status that ends the
  * request. */
@@ -293,6 +294,7 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
 /* Names of variables that handlers have removed, each followed by a NUL. */
 #define MEHARI_PASS_REMOVED 'x'
 #define MEHARI_PASS_QUERY 'q'   /* the query that handlers have set */
+#define MEHARI_PASS_USER 'n'    /* the user of the request about which MEHARI_RECORD_ASK asks */
 /* The worker waits for the outcome: a mehari_outcome_frame at MEHARI_ANSWER_OFFSET. */
 #define MEHARI_PASS_LISTENS 'w'
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */

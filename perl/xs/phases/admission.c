@@ -98,15 +98,18 @@ static int authorize(pTHX_ mehari_rec *rec)
     status = log_in(aTHX_ rec);
   if (status != OK)
     return status;
-  SV *user = mehari_rec_text(aTHX_ rec, MEHARI_REC_USER);
-  if (!mehari_text_of(aTHX_ user).length) {
+  if (!mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)).length) {
     log_refusal(aTHX_ rec, "`Require` needs a user, and no handler has set one");
     return 500;
   }
   status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ);
   if (status != DECLINED)
     return status;
-  mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, user);
+  uint64_t known = rules_of(rec)->frame->known;
+  status = mehari_rec_authorize_again(aTHX_ rec, &known);
+  if (status != OK)
+    return status;
+  mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER), known);
   if (verdict == MEHARI_GRANTED)
     return OK;
   if (verdict == MEHARI_DENIED && !mehari_settings_text(aTHX_ rec->settings, "auth_type"))
@@ -115,7 +118,8 @@ static int authorize(pTHX_ mehari_rec *rec)
   return 401;
 }
 
-/* Evaluates the `Require` rules. Authentication runs only if their result depends on the user. */
+/* Evaluates the `Require` rules. Authentication runs only if their result depends on the user. As
+ * in Apache, a user whom a handler of an earlier phase has set counts. */
 static int hold_requirement(pTHX_ mehari_rec *rec)
 {
   if (!mehari_settings_text(aTHX_ rec->settings, "requirement")) {
@@ -124,7 +128,8 @@ static int hold_requirement(pTHX_ mehari_rec *rec)
     log_refusal(aTHX_ rec, "AuthType without Require admits no user");
     return 500;
   }
-  mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, NULL);
+  SV *user = mehari_rec_has_user(aTHX_ rec) ? rec->texts[MEHARI_REC_USER] : NULL;
+  mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, user, rules_of(rec)->frame->known);
   return verdict == MEHARI_GRANTED ? OK : verdict == MEHARI_NEEDS_USER ? authorize(aTHX_ rec) : 403;
 }
 
@@ -207,7 +212,10 @@ int mehari_rec_admit(pTHX_ mehari_rec *rec)
     mehari_rec_close_phases(aTHX_ rec);
     return status;
   }
-  return rec->job.frame->access_status ? rec->job.frame->access_status : DECLINED;
+  int status = rec->job.frame->access_status;
+  if (status == 401)
+    challenge(aTHX_ rec);
+  return status ? status : DECLINED;
 }
 
 /* ---- a phase by hand ---- */
@@ -258,7 +266,7 @@ static int check_user(pTHX_ mehari_rec *rec)
   /* The front's result for a location that `location_merge` put in force does not tell whether the
    * location requires a user. */
   bool asks_who = mehari_settings_text(aTHX_ rec->settings, "auth_type");
-  if (!are_the_clients(aTHX_ rec) && (asks_who || rec->merged.frame))
+  if (!are_the_clients(aTHX_ rec) && (asks_who || rec->is_merged))
     return refuse_user(aTHX_ rec);
   if (!asks_who)
     return DECLINED;
@@ -277,7 +285,11 @@ static int check_rights(pTHX_ mehari_rec *rec)
     return judged ? judged : are_the_clients(aTHX_ rec) ? OK : refuse_user(aTHX_ rec);
   if (!mehari_settings_text(aTHX_ rec->settings, "requirement"))
     return asks_who ? 500 : DECLINED;
-  if (mehari_requirement_verdict(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)) == MEHARI_GRANTED)
+  uint64_t known = rules_of(rec)->frame->known;
+  status = mehari_rec_authorize_again(aTHX_ rec, &known);
+  if (status != OK)
+    return status;
+  if (mehari_requirement_verdict(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER), known) == MEHARI_GRANTED)
     return OK;
   if (!asks_who)
     return 403;
@@ -308,6 +320,7 @@ bool mehari_rec_merge(pTHX_ mehari_rec *rec, mehari_text location)
   mehari_request *frame = NULL;
   if (location.length && *location.at == '/')
     frame = mehari_lookup(rec, &(mehari_question){mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD)), location, NULL, true});
+  rec->is_merged = frame;
   rec->is_unmerged = !frame;
   rec->is_admitted = false;
   Safefree((mehari_request *)rec->merged.frame);

@@ -142,6 +142,61 @@ SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place)
   return payload;
 }
 
+/* Adds a pair, unless its text would end the pair early. */
+static void add_texts(pTHX_ SV *pairs, const char *prefix, mehari_text name, mehari_text value)
+{
+  if (memchr(name.at, 0, name.length) || memchr(value.at, 0, value.length))
+    return;
+  sv_catpv(pairs, prefix);
+  sv_catpvn(pairs, name.at, name.length);
+  sv_catpvn(pairs, "", 1);
+  sv_catpvn(pairs, value.at, value.length);
+  sv_catpvn(pairs, "", 1);
+}
+
+static void add_variables(pTHX_ SV *pairs, mehari_rec *rec, const mehari_question *question)
+{
+  const char *prefix = question->is_led ? "REDIRECT_" : "";
+  const mehari_held_table *held = &rec->tables[MEHARI_TABLE_SUBPROCESS_ENV];
+  const mehari_job *job = &rec->job;
+  for (int i = 0; held->is_filled && i < held->table->count; i++) {
+    const mehari_entry *entry = &held->table->entries[i];
+    mehari_text name = {entry->name, entry->name_length}, value = {entry->value, entry->value_length};
+    /* The same request at another place has the variables of the handlers, not of this place. */
+    if (!question->is_same || !mehari_rec_had_variable(job, name, value))
+      add_texts(aTHX_ pairs, prefix, name, value);
+  }
+  if (held->is_filled || question->is_same)
+    return;
+  for (int i = rec->is_early ? job->frame->set_env_count : 0; i < job->frame->variable_count; i++)
+    add_texts(aTHX_ pairs, prefix, mehari_job_text(job, job->variables[i].name), mehari_job_text(job, job->variables[i].value));
+}
+
+SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
+{
+  SV *payload = newSVpvs_flags("", SVs_TEMP), *pairs = newSVpvs_flags("", SVs_TEMP);
+  const mehari_held_table *held = &rec->tables[MEHARI_TABLE_HEADERS_IN];
+  const mehari_job *job = &rec->job;
+  for (int i = 0; held->is_filled && i < held->table->count; i++)
+    add_pair(pairs, &held->table->entries[i]);
+  /* The front knows the fields of the client's request. */
+  bool is_own = rec->own_frame || rec->restated;
+  for (int i = 0; !held->is_filled && is_own && i < job->frame->field_count; i++)
+    add_texts(aTHX_ pairs, "", mehari_job_text(job, job->fields[i].name), mehari_job_text(job, job->fields[i].value));
+  if (held->is_filled || is_own)
+    add_part(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
+  SvCUR_set(pairs, 0);
+  add_variables(aTHX_ pairs, rec, question);
+  /* The first value of a name counts. */
+  for (mehari_rec *main = rec->main; main && question->is_own; main = main->main)
+    add_variables(aTHX_ pairs, main, question);
+  if (SvCUR(pairs))
+    add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+  if (question->user.length && !memchr(question->user.at, 0, question->user.length))
+    add_part(payload, MEHARI_PASS_USER, question->user.at, question->user.length);
+  return payload;
+}
+
 void mehari_rec_report_changes(pTHX_ mehari_rec *rec)
 {
   if (rec->main || !rec->restated)

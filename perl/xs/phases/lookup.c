@@ -1,6 +1,7 @@
 /* Asks the front to resolve another path for a request. The answer is the frame of a request for
  * this path. */
 #include "mailbox/mailbox.h"
+#include "phases/phases.h"
 #include "request/record.h"
 
 /* Whether a text is about the client, so that it stays the same for another path. */
@@ -92,9 +93,12 @@ mehari_request *mehari_merged(const mehari_job *client, const mehari_job *path, 
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
 {
   static const mehari_text get = {"GET", 3}, nothing = {"", 0}, stop = {"", 1};
+  dTHX;
   mehari_text method = question->method.length ? question->method : get, file = question->file ? *question->file : nothing;
-  mehari_text parts[] = {method, stop, question->target, question->file ? stop : nothing, file};
-  size_t length = method.length + question->target.length + file.length + 2;
+  mehari_text handed_on = mehari_text_of(aTHX_ mehari_rec_handed_on(aTHX_ like, question));
+  bool hands_on = handed_on.length;
+  mehari_text parts[] = {method, stop, question->target, question->file || hands_on ? stop : nothing, file, hands_on ? stop : nothing, handed_on};
+  size_t length = method.length + question->target.length + file.length + handed_on.length + 3;
   if (length > MEHARI_RECORD_LIMIT || memchr(method.at, '\0', method.length) || memchr(question->target.at, '\0', question->target.length))
     return NULL;
   const mehari_request *answer = mehari_ask(like->job.frame->server, parts, C_ARRAY_LENGTH(parts));

@@ -57,7 +57,7 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
   mehari_text target = mehari_text_of(aTHX_ document);
   if (!target.length || *target.at != '/' || mehari_rec_error(rec))
     return false;
-  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.target = target});
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.target = target, .is_led = true});
   if (!frame || !mehari_is_for_interpreter(frame)) {
     Safefree(frame);
     return false;

@@ -70,10 +70,10 @@ mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec);
 /* Whether this is the client's own request: neither a sub-request nor a redirected request. */
 bool mehari_rec_is_initial(const mehari_rec *rec);
 
-/* requirement.c: evaluates `Require` for a user. NULL: without a user. If there is no requirement,
- * access is granted. */
+/* requirement.c: evaluates `Require` for a user. NULL: without a user. `known`: the front's
+ * results. If there is no requirement, access is granted. */
 typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
-mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user);
+mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user, uint64_t known);
 
 /* connections.c. DECLINED: continue with the request's phases. DONE: the connection is over.
  * Otherwise a status. */
@@ -107,11 +107,17 @@ void mehari_rec_report_changes(pTHX_ mehari_rec *rec);
 /* Returns the handlers' changes as parts of a MEHARI_RECORD_PASS. The result is mortal and has no
  * bytes if nothing is changed. `with_place`: a path that a handler has chosen is included. */
 SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place);
+/* Returns what the request in question gets from this request, as parts of a MEHARI_RECORD_PASS:
+ * the fields, the variables, and the user. The result is mortal. */
+SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question);
 
 /* rules.c. Sets the variables of `SetEnvIf`, and evaluates the access rules, for a request that
  * handlers have changed. Both return OK or a status. */
 int mehari_rec_set_variables(pTHX_ mehari_rec *rec);
 int mehari_rec_check_again(pTHX_ mehari_rec *rec);
+/* Evaluates `Require` again after authentication, if its result may differ. Sets `known` to the
+ * front's results. Returns OK or a status. */
+int mehari_rec_authorize_again(pTHX_ mehari_rec *rec, uint64_t *known);
 /* Applies the rules of the fixup phase after its handlers. Returns DECLINED to go on, DONE if the
  * response is complete, or a status. */
 int mehari_rec_fix_up(pTHX_ mehari_rec *rec);
@@ -130,6 +136,12 @@ bool mehari_rec_fetches(mehari_rec *rec); /* filters wait for what the front ans
 void mehari_rec_fetch(pTHX_ mehari_rec *rec, SV *payload); /* the parts of a MEHARI_RECORD_PASS */
 
 void mehari_rec_report_user(pTHX_ mehari_rec *rec); /* user.c */
+void mehari_rec_tell_user(pTHX_ mehari_rec *rec); /* even a user whom the front has authenticated itself */
+/* Whether handlers have set a user before authentication. A name of `get_basic_auth_pw` is only
+ * what the client claims. */
+bool mehari_rec_has_user(pTHX_ mehari_rec *rec);
+/* Whether the front knows the user as the handlers have set it. */
+bool mehari_rec_is_user_known(pTHX_ mehari_rec *rec);
 
 /* redirects.c. Whether the limit of redirects and sub-requests is reached. `how` names the next
  * redirect or sub-request in the log. */

@@ -151,7 +151,7 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
     return;
   }
   mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
-  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .has_body = !status});
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .has_body = !status, .is_led = true});
   if (frame)
     mehari_rec_follow(aTHX_ rec, frame, status);
   else

@@ -20,6 +20,7 @@ typedef struct {
   const char *group_file;
   uint64_t known;
   int depth;
+  bool lacks; /* whether a part was read whose result the request does not carry */
 } reading;
 
 static mehari_text line_of(mehari_text *rest)
@@ -101,10 +102,15 @@ static int number(mehari_text text)
   return value;
 }
 
-static int known(const reading *at, mehari_text which)
+/* Returns the front's result of a part. A part whose result the request does not carry admits
+ * nobody. */
+static int known(reading *at, mehari_text which)
 {
   int place = number(which);
-  return place < MOST ? (at->known >> (2 * place)) & 3 : DENIED;
+  if (place < MOST)
+    return (at->known >> (2 * place)) & 3;
+  at->lacks = true;
+  return DENIED;
 }
 
 static int verdict(pTHX_ reading *at);
@@ -126,9 +132,13 @@ static int several(pTHX_ reading *at, int count, int deciding, int weaker)
   return all;
 }
 
-static int negated(int inner)
+/* Negates a result. As in Apache, a negated requirement never asks for a user: it is neutral
+ * without one. */
+static int negated(const reading *at, int inner)
 {
-  return inner == GRANTED ? DENIED : inner == DENIED ? NEUTRAL : inner;
+  if (at->lacks)
+    return DENIED;
+  return inner == GRANTED ? DENIED : inner == DENIED || inner == NEEDS_USER ? NEUTRAL : inner;
 }
 
 static int of_user(const reading *at, bool fits)
@@ -202,16 +212,19 @@ static int verdict(pTHX_ reading *at)
     found = of_provider(aTHX_ at, words);
   else if (behind(line, "known", &words))
     found = known(at, words);
-  else if (behind(line, "not", &words))
-    found = negated(verdict(aTHX_ at));
+  else if (behind(line, "expression", &words)) {
+    found = known(at, words);
+    if (found == DENIED && !at->lacks)
+      found = NEEDS_USER;
+  } else if (behind(line, "not", &words))
+    found = negated(at, verdict(aTHX_ at));
   else if (behind(line, "any", &words))
     found = several(aTHX_ at, number(words), GRANTED, DENIED);
   else if (behind(line, "none", &words))
-    found = negated(several(aTHX_ at, number(words), GRANTED, DENIED));
+    found = negated(at, several(aTHX_ at, number(words), GRANTED, DENIED));
   else if (behind(line, "all", &words))
     found = several(aTHX_ at, number(words), DENIED, GRANTED);
   else if (behind(line, "limit", &words)) {
-    /* A part whose result the request does not carry admits nobody. */
     int inner = verdict(aTHX_ at), is_meant = known(at, words);
     found = number(words) >= MOST ? DENIED : is_meant == GRANTED ? inner : SILENT;
   }
@@ -219,7 +232,7 @@ static int verdict(pTHX_ reading *at)
   return found;
 }
 
-mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user)
+mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user, uint64_t known)
 {
   SV *groups = mehari_settings_text(aTHX_ rec->settings, "group_file");
   reading at = {
@@ -227,7 +240,7 @@ mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user)
     .rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "requirement")),
     .user = mehari_text_of(aTHX_ user),
     .group_file = groups ? SvPV_nolen(groups) : NULL,
-    .known = rec->merged.frame ? rec->merged.frame->known : rec->job.frame->known,
+    .known = known,
   };
   int found = verdict(aTHX_ &at);
   return found == GRANTED || found == SILENT ? MEHARI_GRANTED : found == NEEDS_USER ? MEHARI_NEEDS_USER : MEHARI_DENIED;

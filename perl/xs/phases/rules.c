@@ -1,6 +1,7 @@
 /* Asks the front for the rules of the place that read the request after handlers: `SetEnvIf`, the
- * access rules, and those of the fixup phase (`Redirect`, a folder's `RewriteRule`,
- * `RequestHeader`). As in Apache, the rules see the request as the handlers have changed it. */
+ * access rules, `Require` after authentication, and those of the fixup phase (`Redirect`, a
+ * folder's `RewriteRule`, `RequestHeader`). As in Apache, the rules see the request as the handlers
+ * have changed it. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
@@ -104,17 +105,31 @@ static void take_lines(mehari_rec *rec, mehari_text lines)
   }
 }
 
+/* Whether the request is made within the client's request. */
+static bool is_within(const mehari_rec *rec) { return rec->main || rec->prev; }
+
 /* Whether the place has rules that read the request after handlers. A sub-request has none, nor has
  * a request to which handlers have redirected. */
 static bool has_rules(pTHX_ mehari_rec *rec, const char *which)
 {
-  return !rec->main && !rec->prev && mehari_settings_text(aTHX_ rec->settings, which);
+  return !is_within(rec) && mehari_settings_text(aTHX_ rec->settings, which);
+}
+
+/* Whether an expression of `Require` names the user. */
+static bool reads_user(pTHX_ mehari_rec *rec)
+{
+  mehari_text when = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "authorization"));
+  return when.length == 10 && memEQ(when.at, "reads user", 10);
 }
 
 /* Asks for the rules. Returns false if the rules change nothing. */
 static bool ask(pTHX_ mehari_rec *rec, uint16_t which, mehari_job *answer)
 {
-  mehari_rec_report_user(aTHX_ rec);
+  /* Before authentication the rules see only a user whom handlers have set. */
+  if (which == MEHARI_LEFT_FIXUPS)
+    mehari_rec_report_user(aTHX_ rec);
+  else if (mehari_rec_has_user(aTHX_ rec))
+    mehari_rec_tell_user(aTHX_ rec);
   mehari_text changes = mehari_text_of(aTHX_ mehari_rec_changes(aTHX_ rec, true));
   const mehari_request *frame = mehari_ask_rules(which, changes);
   if (!frame)
@@ -146,20 +161,71 @@ int mehari_rec_set_variables(pTHX_ mehari_rec *rec)
   return OK;
 }
 
+/* Evaluates the access rules again for a sub-request or a redirected request. The front keeps only
+ * the place of the client's request, so it finds the place anew. Another place means that handlers
+ * have chosen a file that the front cannot find, so the request is refused. */
+static int check_within(pTHX_ mehari_rec *rec, SV *user, mehari_job *rules)
+{
+  mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .is_own = true, .user = mehari_text_of(aTHX_ user)});
+  if (!frame || frame->settings_id != rec->job.frame->settings_id) {
+    mehari_logf(MEHARI_LOG_ERROR, "%.*s: the access rules cannot be evaluated again for the changed request, so it is refused", (int)target.length, target.at);
+    Safefree(frame);
+    return 403;
+  }
+  Safefree((mehari_request *)rules->frame);
+  mehari_job_read(rules, frame);
+  return OK;
+}
+
 int mehari_rec_check_again(pTHX_ mehari_rec *rec)
 {
   mehari_job answer;
-  if (rec->merged.frame || !has_rules(aTHX_ rec, "access") || !mehari_rec_is_changed(aTHX_ rec))
+  bool sees_user = reads_user(aTHX_ rec) && mehari_rec_has_user(aTHX_ rec);
+  if (rec->is_merged || !mehari_settings_text(aTHX_ rec->settings, "access") || (!sees_user && !mehari_rec_is_changed(aTHX_ rec)))
     return OK;
+  if (is_within(rec))
+    return check_within(aTHX_ rec, mehari_rec_has_user(aTHX_ rec) ? rec->texts[MEHARI_REC_USER] : NULL, &rec->merged);
   if (is_too_large(aTHX_ rec))
     return 500;
+  /* Without an answer the rules are not known to admit the request. */
   if (!ask(aTHX_ rec, MEHARI_LEFT_ACCESS, &answer))
-    return OK;
+    return 500;
+  Safefree((mehari_request *)rec->merged.frame);
   char *copy;
   Newx(copy, answer.frame->length, char);
   mehari_bytes(copy, (const char *)answer.frame, answer.frame->length);
   mehari_job_read(&rec->merged, (mehari_request *)copy);
   return OK;
+}
+
+int mehari_rec_authorize_again(pTHX_ mehari_rec *rec, uint64_t *known)
+{
+  mehari_job answer;
+  /* The front is not asked once the response may have begun. */
+  if (!rec->is_early || rec->is_merged || !mehari_settings_text(aTHX_ rec->settings, "authorization"))
+    return OK;
+  if (!reads_user(aTHX_ rec) && !mehari_rec_is_changed(aTHX_ rec))
+    return OK;
+  if (is_within(rec)) {
+    mehari_job rules = {.frame = NULL};
+    int status = check_within(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER), &rules);
+    *known = rules.frame ? rules.frame->known : 0;
+    Safefree((mehari_request *)rules.frame);
+    return status;
+  }
+  if (is_too_large(aTHX_ rec))
+    return 500;
+  mehari_rec_report_user(aTHX_ rec);
+  if (!mehari_rec_is_user_known(aTHX_ rec)) {
+    mehari_logf(MEHARI_LOG_ERROR, "the rules of `Require` cannot read the user: expected a name of 1 to 4096 bytes without a NUL");
+    return 500;
+  }
+  if (!ask(aTHX_ rec, MEHARI_LEFT_AUTHORIZATION, &answer))
+    return 500;
+  *known = answer.frame->known;
+  return answer.frame->access_status == MEHARI_FIXUPS_GO_ON ? OK : answer.frame->access_status;
 }
 
 /* Continues with another path. If the front sends a file for the path, the front continues, because
@@ -170,7 +236,7 @@ static void redirect(pTHX_ mehari_rec *rec, mehari_text target)
   SV *copy = newSVpvn_flags(target.at, target.length, SVs_TEMP);
   mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
   target = mehari_text_of(aTHX_ copy);
-  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target});
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .is_led = true});
   bool is_fronts = frame && frame->task == MEHARI_TASK_FRONT && !(frame->flags & MEHARI_FLAG_PROGRAM);
   Safefree(frame);
   if (!is_fronts) {

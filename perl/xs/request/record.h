@@ -46,8 +46,9 @@ struct mehari_rec {
   /* The frame with the changes of the handlers before the response. NULL: unchanged. */
   mehari_request *restated;
   const mehari_settings *settings; /* NULL: the place has no settings for Perl */
-  /* The job of the location that `location_merge` put in force, whose access rules apply. If its
-   * frame is NULL, there is no such location. */
+  /* The job whose results of the access rules apply, in place of those of `job`: of the location
+   * that `location_merge` put in force, or of the request as handlers have changed it. If its frame
+   * is NULL, there is no such job. */
   mehari_job merged;
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not used yet, or undef; read by mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
@@ -57,6 +58,7 @@ struct mehari_rec {
   /* Whether handlers before the response are running. As in Apache, the variables of `SetEnv` are
    * set after these handlers. */
   bool is_early;
+  bool is_merged; /* whether `merged` is the job of a location that `location_merge` put in force */
   bool is_unmerged; /* whether `location_merge` did not find its location */
   SV *user_reported; /* the user that the front was told; NULL: none */
   bool listens; /* whether the request was handed back and its Log handlers wait for the outcome */
@@ -86,9 +88,13 @@ typedef struct {
   const mehari_text *file; /* the file that a handler chose for the target, or NULL */
   bool is_same; /* whether the question is about the same request under another path */
   bool has_body; /* whether the new request gets this request's body */
+  bool is_led; /* whether an internal redirect leads to the target */
+  bool is_own; /* whether the question is about the request itself, to which its main request hands on variables */
+  mehari_text user; /* the user of the request in question; empty: none */
 } mehari_question;
-/* Returns the frame of a request that differs from this request only in its path. NULL: the front
- * gave no frame. The caller frees the frame or gives it to a record. */
+/* Returns the frame of a request that differs from this request only in its path. The front's rules
+ * see the request as the handlers have left it. NULL: the front gave no frame. The caller frees the
+ * frame or gives it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
 /* Makes a frame from the texts about the client in one frame and the texts about the path in
  * another. `is_same`: both are about one request. */

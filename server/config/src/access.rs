@@ -34,6 +34,13 @@ impl Methods {
     }
 }
 
+/// How the `Require` lines of a section combine with those of outer sections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub enum Merging {
+    And,
+    Or,
+}
+
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requirement {
@@ -71,7 +78,8 @@ pub struct Authorizer {
 pub enum Verdict {
     Granted,
     Denied,
-    /// The result depends on the user.
+    /// The result depends on the user. For an expression that names the user: the expression does
+    /// not hold, with or without a user.
     NeedsUser,
     /// The result depends on the client's host name, which is not known yet.
     NeedsName,
@@ -84,6 +92,16 @@ pub enum Verdict {
 impl Verdict {
     fn is_open(self) -> bool {
         matches!(self, Verdict::NeedsUser | Verdict::NeedsName)
+    }
+
+    /// Returns the verdict of `Require not`. As in Apache, a negated requirement never asks for a
+    /// user: it is neutral without one.
+    fn negated(self) -> Verdict {
+        match self {
+            Verdict::Granted => Verdict::Denied,
+            Verdict::Denied | Verdict::NeedsUser => Verdict::Neutral,
+            other => other,
+        }
     }
 
     /// Combines two verdicts that are still open. A name is looked up before a password is
@@ -136,7 +154,10 @@ impl Requirement {
             Requirement::Method(names) => {
                 decided(names.iter().any(|name| name.as_bytes() == visitor.method))
             }
-            Requirement::Expression(expression) => decided(expression.holds(visitor.variables)),
+            Requirement::Expression(expression) => match expression.holds(visitor.variables) {
+                false if expression.names_user() => Verdict::NeedsUser,
+                holds => decided(holds),
+            },
             // Only a worker can run the handler. Without a worker the request is refused.
             Requirement::Perl(_) => of_user(&|_| false),
             Requirement::ValidUser => of_user(&|_| true),
@@ -146,18 +167,10 @@ impl Requirement {
             Requirement::Group(names) => {
                 of_user(&|user| names.iter().any(|name| (visitor.is_member)(user, name)))
             }
-            Requirement::Not(inner) => match inner.verdict(visitor) {
-                Verdict::Granted => Verdict::Denied,
-                Verdict::Denied => Verdict::Neutral,
-                other => other,
-            },
+            Requirement::Not(inner) => inner.verdict(visitor).negated(),
             Requirement::Any(inner) => any(inner.iter(), visitor),
             Requirement::Every(inner) => every(inner.iter(), visitor),
-            Requirement::None(inner) => match any(inner.iter(), visitor) {
-                Verdict::Granted => Verdict::Denied,
-                Verdict::Denied => Verdict::Neutral,
-                other => other,
-            },
+            Requirement::None(inner) => any(inner.iter(), visitor).negated(),
             Requirement::Limited(methods, inner) => {
                 if methods.holds(visitor.method) {
                     inner.verdict(visitor)
@@ -207,9 +220,22 @@ impl Requirement {
             | Requirement::ValidUser
             | Requirement::Group(_)
             | Requirement::Perl(_) => true,
+            Requirement::Expression(expression) => expression.names_user(),
             Requirement::Not(inner) | Requirement::Limited(_, inner) => inner.asks_user(),
             Requirement::Any(inner) | Requirement::Every(inner) | Requirement::None(inner) => {
                 inner.iter().any(Requirement::asks_user)
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells whether an expression names the user.
+    pub fn reads_user(&self) -> bool {
+        match self {
+            Requirement::Expression(expression) => expression.names_user(),
+            Requirement::Not(inner) | Requirement::Limited(_, inner) => inner.reads_user(),
+            Requirement::Any(inner) | Requirement::Every(inner) | Requirement::None(inner) => {
+                inner.iter().any(Requirement::reads_user)
             }
             _ => false,
         }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    AuthWord, Expiry, Expression, Forwarded, From, HandlerName, HeaderRule, Methods, Order, Phase,
-    RedirectRule, Requirement, RewriteRule, VariableRule,
+    AuthWord, Expiry, Expression, Forwarded, From, HandlerName, HeaderRule, Merging, Methods,
+    Order, Phase, RedirectRule, Requirement, RewriteRule, VariableRule,
 };
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -98,6 +98,8 @@ pub enum Change {
     Deny(Option<Methods>, From),
     /// `Satisfy Any` (true) or `All`.
     SatisfyAny(bool),
+    /// `AuthMerging`. `None`: Off.
+    AuthMerging(Option<Merging>),
     Auth(AuthWord),
     /// `AllowMethods`: a method in upper case, HEAD as GET. `None`: all methods.
     AllowMethod(Option<String>),

@@ -139,6 +139,12 @@ impl Expression {
         }
     }
 
+    /// Tells whether the expression has the variable `%{REMOTE_USER}`. As in Apache, other
+    /// spellings of the same value (`%{ENV:REMOTE_USER}`) do not count.
+    pub fn names_user(&self) -> bool {
+        self.root.any_text(&|text| text.names("REMOTE_USER"))
+    }
+
     /// Evaluates the expression, and notes the fields of the request that the evaluation reads. It
     /// stops as soon as the outcome is known.
     pub fn holds(&self, variables: &dyn VariableSource) -> bool {
@@ -147,6 +153,23 @@ impl Expression {
             groups: None,
         });
         holds(&self.root, &mut noted)
+    }
+}
+
+impl Node {
+    /// Whether `is` holds for a text of the expression, whether or not an evaluation reads it.
+    fn any_text(&self, is: &dyn Fn(&Text) -> bool) -> bool {
+        match self {
+            Node::Constant(_) => false,
+            Node::Not(inner) => inner.any_text(is),
+            Node::And(left, right) | Node::Or(left, right) => {
+                left.any_text(is) || right.any_text(is)
+            }
+            Node::Compare { left, right, .. } => is(left) || is(right),
+            Node::Match { text, .. } | Node::Test(_, text) | Node::Within(text, _) => is(text),
+            Node::Among(text, members) => is(text) || members.iter().any(is),
+            Node::Glob { text, pattern, .. } => is(text) || is(pattern),
+        }
     }
 }
 

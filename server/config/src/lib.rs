@@ -79,7 +79,7 @@ mod zero;
 
 pub use access::{
     AllowDeny, AuthWord, Authentication, Authorizer, DigestAlgorithm, DigestWord, DigestWords,
-    From, Methods, NameLookups, NameTest, Order, Requirement, Verdict, Visitor,
+    From, Merging, Methods, NameLookups, NameTest, Order, Requirement, Verdict, Visitor,
 };
 pub use arguments::Shape;
 pub use cache::*;

@@ -156,6 +156,11 @@ impl Text {
         &self.pieces
     }
 
+    /// Tells whether the text has the value of this variable, also as the argument of a function.
+    pub fn names(&self, variable: &str) -> bool {
+        self.pieces.iter().any(|piece| piece.names(variable))
+    }
+
     /// Tells whether the text is the same for every request.
     pub fn is_fixed(&self) -> bool {
         self.pieces
@@ -184,6 +189,16 @@ impl Piece {
                 into.extend_from_slice(&function.apply(&text.of(variables)));
             }
             other => variables.put(other, into),
+        }
+    }
+
+    fn names(&self, variable: &str) -> bool {
+        match self {
+            Piece::Variable(name) => name == variable,
+            Piece::OrNull(piece) => piece.names(variable),
+            Piece::Call(_, text) => text.names(variable),
+            Piece::Map { key, default, .. } => key.names(variable) || default.names(variable),
+            _ => false,
         }
     }
 

@@ -277,6 +277,8 @@ pub struct SubrequestQuestion<'a> {
     pub file: Option<&'a [u8]>,
     /// The client of the current request.
     pub asker: Asker<'a>,
+    /// What the request in question gets from the current request.
+    pub news: RequestNews,
 }
 
 /// The client of a request, as the worker saw it.

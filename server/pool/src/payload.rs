@@ -1,7 +1,7 @@
 //! Strict readers for the payloads of a worker's records. The readers refuse anything that could
 //! split a response, and report payloads that no sound worker writes.
 
-use crate::call::{Asker, Declined, Head, Named, Reason, SubrequestQuestion};
+use crate::call::{Asker, Declined, Head, Named, Reason, RequestNews, SubrequestQuestion};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use crate::table_marks::HeadTable;
 use mehari_http::token::is_token_byte;
@@ -42,19 +42,26 @@ pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
 }
 
 /// Reads the question of an `ASK` record.
-pub fn question(server: u16, payload: &[u8]) -> Result<SubrequestQuestion<'_>, Broken> {
+pub fn question(server: u16, payload: &[u8]) -> Result<SubrequestQuestion<'_>, RecordRefusal> {
     const WRONG: Broken = Broken("an invalid question");
-    let mut parts = payload.splitn(3, |byte| *byte == 0);
+    let mut parts = payload.splitn(4, |byte| *byte == 0);
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
-        return Err(WRONG);
+        return Err(WRONG.into());
     };
-    let file = parts.next();
+    let (mut file, mut news) = (parts.next(), RequestNews::default());
+    if let Some(handed_on) = parts.next() {
+        file = file.filter(|file| !file.is_empty());
+        let said = declined(0, handed_on, &mut false)?;
+        news.user = said.told.and_then(|told| told.user);
+        news.changes = said.changes;
+    }
     Ok(SubrequestQuestion {
         server: server.into(),
         method,
         target,
         file,
         asker: Asker::default(),
+        news,
     })
 }
 
@@ -113,6 +120,9 @@ pub fn declined(
                     .split(|byte| *byte == 0)
                     .filter(|name| !name.is_empty());
                 declined.changes.removed = names.map(<[u8]>::to_vec).collect();
+            }
+            record::PASS_USER => {
+                declined.told.get_or_insert_default().user = Some(named(0, part)?);
             }
             record::PASS_QUERY => declined.changes.query = Some(part.to_vec()),
             record::PASS_FILE => declined.file = Some(part.to_vec()),
@@ -407,15 +417,35 @@ mod tests {
     fn a_question_has_a_method_and_a_target_and_may_have_a_file() {
         let read = |payload| {
             let found = question(3, payload)?;
-            Ok::<_, Broken>((found.method, found.target, found.file))
+            Ok::<_, RecordRefusal>((found.method, found.target, found.file))
         };
         assert!(matches!(read(b"GET\0/a?b"), Ok((b"GET", b"/a?b", None))));
         assert!(matches!(
             read(b"POST\0/a\0/srv/a"),
             Ok((b"POST", b"/a", Some(b"/srv/a")))
         ));
-        for wrong in [&b""[..], b"/a"] {
+        for wrong in [&b""[..], b"/a", b"GET\0/a\0\0h"] {
             assert!(read(wrong).is_err(), "{}", wrong.escape_ascii());
         }
+    }
+
+    #[test]
+    fn a_question_may_hand_on_fields_variables_and_the_user() {
+        let parts = [
+            part(record::PASS_FIELDS, b"X-A\0b\0"),
+            part(record::PASS_VARIABLES, b"MADE\0made\0"),
+            part(record::PASS_USER, b"ann"),
+        ];
+        let payload = [&b"GET\0/a\0\0"[..], &parts.concat()].concat();
+        let found = question(3, &payload).expect("sound");
+        assert_eq!((found.target, found.file), (&b"/a"[..], None));
+        let changes = found.news.changes;
+        assert_eq!(changes.fields, Some(vec![(b"X-A".to_vec(), b"b".to_vec())]));
+        assert_eq!(changes.variables, [(b"MADE".to_vec(), b"made".to_vec())]);
+        assert_eq!(found.news.user.expect("a user").name, b"ann");
+        // A field that could split a request is the program's mistake.
+        let split = part(record::PASS_FIELDS, b"X-A\0b\r\nX-B: c\0");
+        let payload = [&b"GET\0/a\0\0"[..], &split].concat();
+        refused(question(3, &payload));
     }
 }

@@ -347,6 +347,8 @@ pub mod record {
     pub const PASS_REMOVED: u8 = b'x';
     /// The query that handlers have set.
     pub const PASS_QUERY: u8 = b'q';
+    /// The user of the request about which `ASK` asks.
+    pub const PASS_USER: u8 = b'n';
     /// A detail of `END`: the response is incomplete.
     pub const END_BROKEN: u16 = 1;
     /// A detail of `END`: the front does not wait for other processes that hold the tap.
@@ -369,6 +371,9 @@ pub mod left {
     pub const ACCESS: u16 = 2;
     /// `Redirect`, `RewriteRule` and `RequestHeader`, after the handlers of the fixup phase.
     pub const FIXUPS: u16 = 3;
+    /// `Require`, after the handlers of the authorisation phase. The answer has the results, and
+    /// its access status is [`GO_ON`](super::fixups::GO_ON) or the status that ends the request.
+    pub const AUTHORIZATION: u16 = 4;
 }
 
 /// The access status of the answer to `RULES` about [`left::FIXUPS`].

@@ -201,6 +201,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_LEFT_VARIABLES", layout::left::VARIABLES.into()),
         ("MEHARI_LEFT_ACCESS", layout::left::ACCESS.into()),
         ("MEHARI_LEFT_FIXUPS", layout::left::FIXUPS.into()),
+        (
+            "MEHARI_LEFT_AUTHORIZATION",
+            layout::left::AUTHORIZATION.into(),
+        ),
         ("MEHARI_FIXUPS_GO_ON", layout::fixups::GO_ON.into()),
         ("MEHARI_FIXUPS_HAND_BACK", layout::fixups::HAND_BACK.into()),
         ("MEHARI_FIXUPS_ELSEWHERE", layout::fixups::ELSEWHERE.into()),
@@ -210,6 +214,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PASS_DOCUMENT", record::PASS_DOCUMENT.into()),
         ("MEHARI_PASS_TARGET", record::PASS_TARGET.into()),
         ("MEHARI_PASS_LISTENS", record::PASS_LISTENS.into()),
+        ("MEHARI_PASS_USER", record::PASS_USER.into()),
         (
             "sizeof(mehari_outcome_frame)",
             size_of::<layout::OutcomeFrame>(),

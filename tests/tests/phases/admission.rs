@@ -32,25 +32,26 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print(join ' ', map
 "#;
 
 /// A user file. The password is `secret`, hashed by openssl passwd -apr1.
-const USERS: &str =
+pub const USERS: &str =
     "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\nbob:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
 
 /// Locations of the site under test.
-struct Sections {
-    conf: String,
+pub struct Sections {
+    pub conf: String,
     count: usize,
 }
 
 impl Sections {
-    fn new() -> Sections {
+    /// No location yet. The handler `say` of the module responds.
+    pub fn of(module: &str) -> Sections {
         Sections {
-            conf: "PerlModule Gate\n<Location />\nSetHandler perl-script\nPerlResponseHandler Gate::say\n</Location>\n".into(),
+            conf: format!("PerlModule {module}\n<Location />\nSetHandler perl-script\nPerlResponseHandler {module}::say\n</Location>\n"),
             count: 0,
         }
     }
 
     /// The path of a location with these lines.
-    fn add(&mut self, lines: &[&str]) -> String {
+    pub fn add(&mut self, lines: &[&str]) -> String {
         let path = format!("/p{}x", self.count);
         self.count += 1;
         writeln!(
@@ -64,10 +65,10 @@ impl Sections {
 }
 
 /// A case: a name for a failure report, and the request.
-type Case = (String, Request);
+pub type Case = (String, Request);
 
 fn sites() -> (Builder, Builder, Vec<Case>) {
-    let mut sections = Sections::new();
+    let mut sections = Sections::of("Gate");
     let mut cases = Vec::new();
     users(&mut sections, &mut cases);
     places(&mut sections, &mut cases);
@@ -87,7 +88,7 @@ const KINDS: &[&[&str]] = &[
     &["AuthType Basic\nAuthName place", FILES],
     &["AuthType Own\nAuthName place", FILES],
 ];
-const FILES: &str = "AuthUserFile @ROOT@/users\nAuthGroupFile @ROOT@/groups";
+pub const FILES: &str = "AuthUserFile @ROOT@/users\nAuthGroupFile @ROOT@/groups";
 const REQUIREMENTS: &[&str] = &[
     "",
     "Require valid-user",
@@ -120,7 +121,7 @@ const HANDLERS: &[(&str, &[&str], &[&str])] = &[
 const AUTHEN: &[&str] = &["declined", "ok", "user", "named", "refused", "403"];
 const AUTHZ: &[&str] = &["declined", "ok", "403"];
 /// No credentials, those of ann, and a wrong password.
-const CREDENTIALS: &[&str] = &["", "Basic YW5uOnNlY3JldA==", "Basic YW5uOndyb25n"];
+pub const CREDENTIALS: &[&str] = &["", "Basic YW5uOnNlY3JldA==", "Basic YW5uOndyb25n"];
 
 /// Adds the cases of users and the rules about users.
 fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
@@ -186,7 +187,7 @@ fn places(sections: &mut Sections, cases: &mut Vec<Case>) {
     }
 }
 
-fn case(lines: &[&str], target: &str, given: &str) -> Case {
+pub fn case(lines: &[&str], target: &str, given: &str) -> Case {
     let mut request = Request::get(target);
     if !given.is_empty() {
         request = request.field("Authorization", given);
@@ -195,7 +196,7 @@ fn case(lines: &[&str], target: &str, given: &str) -> Case {
     (format!("{name} {target} {given}"), request)
 }
 
-fn essence(answer: &Answer) -> String {
+pub fn essence(answer: &Answer) -> String {
     let body = match answer.status {
         200 => answer.text(),
         _ => String::new(),
@@ -242,7 +243,7 @@ fn same_clients_are_admitted_as_by_apache() {
 #[test]
 fn client_without_a_user_is_not_admitted_where_a_user_is_required() {
     let both = "PerlAuthenHandler Gate::authen\nPerlAuthzHandler Gate::authz";
-    let mut sections = Sections::new();
+    let mut sections = Sections::of("Gate");
     let bare = sections.add(&["Require valid-user", both]);
     let basic = sections.add(&["AuthType Basic\nAuthName place\nRequire user ann", both]);
     let pushed = sections.add(&[

@@ -209,21 +209,14 @@ fn seen(server: &Server, path: &str, line: usize) -> BTreeMap<String, String> {
 
 /// Known differences from Apache: a part of the cell's name, and the phases. The front decides the
 /// rules of the server and `<If>` before the first handler runs. A handler that runs before the
-/// server's `SetEnvIf` in Apache therefore removes here what Apache sets again. `Require` is
-/// evaluated once before users are authenticated, also if an expression names the user. In Apache
-/// such an expression asks for authentication, and everything is evaluated again after it.
-const KNOWN: [(&str, &[&str]); 8] = [
+/// server's `SetEnvIf` in Apache therefore removes here what Apache sets again.
+const KNOWN: [(&str, &[&str]); 6] = [
     ("saw_server_setenvif", &["read"]),
     ("saw_server_expr", &["read"]),
     ("saw_server_rewrite", &["read", "trans"]),
     ("_section_", &["read", "trans", "map"]),
     ("if.", &["read"]),
-    ("require-IF", &["read", "authen"]),
-    ("require-OLD", &["authen"]),
-    (
-        "require-USER",
-        &["nobody", "authen", "authz", "type", "fixup"],
-    ),
+    ("require-IF", &["read"]),
 ];
 
 fn is_known(phase: &str, cell: &str) -> bool {

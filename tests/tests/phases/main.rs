@@ -8,6 +8,7 @@ use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 mod access;
 mod admission;
+mod authorization;
 mod by_hand;
 mod changed;
 mod depth;

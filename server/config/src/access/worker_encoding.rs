@@ -3,8 +3,10 @@
 //! parts.
 //!
 //! The lines go from the outside in, and a container precedes its parts: `granted`, `denied`,
-//! `valid-user`, `user NAME...`, `group NAME...`, `perl HANDLER TAB WORDS`, `known N`, `not`,
-//! `limit N`, `any K`, `all K`, `none K`. `requirement.c` in perl/xs reads them.
+//! `valid-user`, `user NAME...`, `group NAME...`, `perl HANDLER TAB WORDS`, `known N`,
+//! `expression N`, `not`, `limit N`, `any K`, `all K`, `none K`. `requirement.c` in perl/xs reads
+//! them. `expression N` is an expression that names the user: if result N is a denial, the
+//! expression asks for a user.
 
 use super::{any, every, Methods, Requirement, Verdict, Visitor};
 
@@ -18,6 +20,8 @@ enum Node<'r> {
     Open(&'static str, usize),
     /// A requirement that does not depend on the user.
     Whole(&'r Requirement),
+    /// An expression that names the user.
+    Expression(&'r Requirement),
     Several(Combination, Vec<&'r Requirement>),
     Limit(&'r Methods),
 }
@@ -41,6 +45,7 @@ impl Requirement {
             Node::Open("not", _) => "not".to_string(),
             Node::Open(word, count) => format!("{word} {count}"),
             Node::Whole(_) | Node::Several(..) => format!("known {}", next()),
+            Node::Expression(_) => format!("expression {}", next()),
             Node::Limit(_) => format!("limit {}", next()),
         });
         lines.collect::<Vec<_>>().join("\n")
@@ -50,7 +55,9 @@ impl Requirement {
     pub fn encode_results(&self, visitor: &Visitor<'_>) -> u64 {
         let verdicts = self.nodes().into_iter().filter_map(|node| match node {
             Node::Said(_) | Node::Open(..) => None,
-            Node::Whole(requirement) => Some(requirement.verdict(visitor)),
+            Node::Whole(requirement) | Node::Expression(requirement) => {
+                Some(requirement.verdict(visitor))
+            }
             Node::Several(Combination::Any, inner) => Some(any(inner.into_iter(), visitor)),
             Node::Several(Combination::Every, inner) => Some(every(inner.into_iter(), visitor)),
             Node::Limit(methods) if methods.holds(visitor.method) => Some(Verdict::Granted),
@@ -106,6 +113,7 @@ impl Requirement {
             Requirement::Any(inner) => contained("any", Combination::Any, inner, into),
             Requirement::None(inner) => contained("none", Combination::Any, inner, into),
             Requirement::Every(inner) => contained("all", Combination::Every, inner, into),
+            Requirement::Expression(_) => into.push(Node::Expression(self)),
             other => into.push(Node::Whole(other)),
         }
     }

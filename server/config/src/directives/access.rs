@@ -4,7 +4,8 @@
 use super::row::*;
 use crate::overrides::{AUTH, LIMIT};
 use crate::{
-    AuthWord, Authorizer, Expression, From, NameLookups, NameTest, Network, Order, Requirement,
+    AuthWord, Authorizer, Expression, From, Merging, NameLookups, NameTest, Network, Order,
+    Requirement,
 };
 
 const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|host NAME...|forward-dns NAME...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|expr EXPRESSION";
@@ -172,9 +173,18 @@ pub const GROUP: Group = Group {
         .otherwise("On"),
         Directive::everywhere(
             "AuthMerging",
-            Shape::Choice(&["Off"]),
-            "Only Off is accepted: the Require lines of a section replace those of outer sections.",
-            |_, _| Ok(()),
+            Shape::Choice(&["Off", "And", "Or"]),
+            "Whether the Require lines of a section replace those of outer sections (Off), hold in \
+             addition to them (And), or as an alternative (Or).",
+            |target, arguments| {
+                let merging = match arguments.text(0)?.to_ascii_lowercase().as_str() {
+                    "and" => Some(Merging::And),
+                    "or" => Some(Merging::Or),
+                    _ => None,
+                };
+                target.changes.push(Change::AuthMerging(merging));
+                Ok(())
+            },
         )
         .htaccess(AUTH)
         .otherwise("Off"),

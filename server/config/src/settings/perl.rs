@@ -63,8 +63,29 @@ pub struct LeftRules {
     pub variables: bool,
     /// `Require`, `Allow` and `Deny`, after the handlers of the access phase.
     pub access: bool,
+    /// `Require`, after the handlers of the authorisation phase.
+    pub authorization: Authorization,
     /// `Redirect`, `RewriteRule` and `RequestHeader`, after the handlers of the fixup phase.
     pub fixups: bool,
+}
+
+impl LeftRules {
+    /// Whether access rules are evaluated after handlers.
+    pub fn decides_access(&self) -> bool {
+        self.access || self.authorization != Authorization::Settled
+    }
+}
+
+/// When `Require` is evaluated again after users have been authenticated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Authorization {
+    /// Never: a second evaluation would have the same result.
+    #[default]
+    Settled,
+    /// If handlers have changed the request.
+    IfChanged,
+    /// Always, because an expression names the user.
+    ReadsUser,
 }
 
 impl PartialEq for EncodedSettings {

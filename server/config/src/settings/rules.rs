@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::Rewriting;
 use crate::{
-    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, NameLookups, NamedGroups,
-    PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap, Scope, Section, VariableRule,
+    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, Merging, NameLookups,
+    NamedGroups, PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap, Scope, Section,
+    VariableRule,
 };
 
 /// A host's rules that apply before a request is mapped to a file.
@@ -155,8 +156,10 @@ impl Rules {
         let mut required = Vec::new();
         let mut allow_deny = None;
         let mut methods = None;
+        let mut merging = None;
         for change in changes {
             match change {
+                Change::AuthMerging(chosen) => merging = *chosen,
                 Change::Require(requirement) => required.push(requirement.clone()),
                 Change::Order(order) => {
                     allow_deny.get_or_insert_with(AllowDeny::default).order = *order
@@ -179,11 +182,19 @@ impl Rules {
                 _ => {}
             }
         }
-        match required.len() {
-            0 => {}
-            1 => self.require = required.pop(),
-            _ => self.require = Some(Requirement::Any(required)),
-        }
+        let own = match required.len() {
+            0 => None,
+            1 => required.pop(),
+            _ => Some(Requirement::Any(required)),
+        };
+        self.require = match (self.require.take(), own, merging) {
+            (outer, None, _) => outer,
+            (Some(outer), Some(own), Some(Merging::And)) => {
+                Some(Requirement::Every(vec![outer, own]))
+            }
+            (Some(outer), Some(own), Some(Merging::Or)) => Some(Requirement::Any(vec![outer, own])),
+            (_, own, _) => own,
+        };
         if allow_deny.is_some() {
             self.allow_deny = allow_deny;
         }

@@ -101,14 +101,15 @@ impl Evaluation<'_> {
         let settings = &route.settings;
         let requirement = settings.rules.require.as_ref();
         let is_refused = !self.allows(route, settings, rule_state)?;
-        let known = match requirement {
-            None => 0,
-            Some(requirement) => self
-                .visit(route, settings, rule_state, None, |visitor| {
-                    requirement.encode_results(visitor)
-                })
-                .map_err(resolve)?,
-        };
+        // As in Apache, the rules see the user only after authentication, even if the front has
+        // checked a password already. A Perl handler of an earlier phase may have set a user.
+        let state = rule_state.as_mut();
+        let own = state.and_then(|state| state.identity.take_own_user());
+        let known = self.requirement_results(route, rule_state);
+        if let (Some(own), Some(state)) = (own, rule_state.as_mut()) {
+            state.identity.user = Some(own);
+        }
+        let known = known?;
         let login = if requirement.is_some_and(|requirement| requirement.asks_user()) {
             self.log_in(settings, rule_state)?.0
         } else {
@@ -131,6 +132,33 @@ impl Evaluation<'_> {
         state.access.known = known;
         state.access.login = login;
         Ok(())
+    }
+
+    /// Evaluates `Require` again for a worker that has authenticated the user.
+    pub(super) fn evaluate_for_user(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
+        let known = self.requirement_results(route, rule_state)?;
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.access.known_for_user = known;
+        Ok(())
+    }
+
+    /// Returns the results of `Require` for the worker.
+    fn requirement_results(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<u64, Decision> {
+        let settings = &route.settings;
+        let Some(requirement) = &settings.rules.require else {
+            return Ok(0);
+        };
+        let encode = |visitor: &Visitor<'_>| requirement.encode_results(visitor);
+        self.visit(route, settings, rule_state, None, encode)
+            .map_err(resolve)
     }
 
     /// Decides whether these settings admit the request, without Perl. `Err`: the refusal, or what

@@ -26,7 +26,7 @@ impl Evaluation<'_> {
         let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
         let left = settings.left_rules();
         let is_left = left.fixups && !matches!(route.outcome, RouteOutcome::Indexed);
-        if is_left || left.variables || left.access {
+        if is_left || left.variables || left.decides_access() {
             rule_state.get_or_insert_with(Default::default).place = Some(route.clone());
         }
         let route = if is_left {

@@ -2,8 +2,9 @@
 //! PerlTransHandler that has changed the URI, and for an internal redirect in the worker.
 
 use crate::handlers::perl;
+use crate::pipeline::access::challenge;
 use crate::pipeline::rules::{self, Evaluation};
-use crate::request::rule_state::{Destination, MappingState, RuleState};
+use crate::request::rule_state::{Destination, MappingState, RuleState, User};
 use crate::request::virtual_root;
 use crate::request::{Fields, Peer, Protocol, Request};
 use crate::routing::{self, Route};
@@ -15,9 +16,10 @@ use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// Gives `give` the call that a request for this target with this method would be. The request's
-/// fields are left empty, because the worker knows them. If the rules refuse the request, the call
-/// has an access status.
+/// Gives `give` the call that a request for this target with this method would be. As in Apache,
+/// the rules see the fields and variables as the handlers of the asking request have left them. The
+/// request's fields are left empty in the call, because the worker knows them. If the rules refuse
+/// the request, the call has an access status.
 pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn FnMut(Call<'_>)) {
     let site = shared.site();
     let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
@@ -30,10 +32,9 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         server_port: question.asker.server_port,
         ..Peer::default()
     };
-    let fields = question.asker.fields.iter();
-    let host = fields
-        .clone()
-        .find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
+    let news = question.news;
+    let changed = news.changes.fields.as_deref().map(Fields::Owned);
+    let fields = changed.unwrap_or(Fields::List(&question.asker.fields));
     let mut request = Request {
         method: question.method,
         asked_method: question.asker.method,
@@ -41,8 +42,8 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         resource: question.target,
         redirect: None,
         protocol: Protocol::Http11,
-        fields: Fields::List(&question.asker.fields),
-        host: host.map_or(b"", |(_, value)| *value),
+        fields,
+        host: fields.get("host").unwrap_or_default(),
         virtual_host: question.server,
         peer: &peer,
         rule_state: None,
@@ -63,10 +64,30 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
     let Ok(found) = found.map(Rc::new) else {
         return;
     };
+    let inherited = news.changes.variables;
+    if !inherited.is_empty() || news.user.is_some() {
+        let state = state.get_or_insert_with(Default::default);
+        let user = news.user.map(|named| User::named(named, &found.settings));
+        state.identity.user = user;
+        state.inherited = inherited;
+    }
     let looked = rules::evaluate_subrequest(shared, &request, found, &mut state);
     if let Ok((route, status)) = looked {
-        request.rule_state = state.as_deref();
-        give_call(&request, &route, &site, status, give);
+        let state = state.as_deref();
+        request.rule_state = state;
+        let said = &route.settings.rules.authentication;
+        let refusal = Refused {
+            status,
+            challenge: match status {
+                401 => challenge(
+                    shared,
+                    said,
+                    state.is_some_and(|state| state.identity.stale),
+                ),
+                _ => String::new(),
+            },
+        };
+        give_call(&request, &route, &site, &refusal, give);
     }
 }
 
@@ -86,21 +107,31 @@ fn virtual_state(shared: &Shared, site: &Site, request: &Request<'_>) -> Option<
     Some(state)
 }
 
+/// The refusal of a request within a request. Status 0: the request is not refused.
+struct Refused {
+    status: u16,
+    /// The header lines that request authentication.
+    challenge: String,
+}
+
 fn give_call(
     request: &Request<'_>,
     route: &Route,
     site: &Site,
-    access_status: u16,
+    refused: &Refused,
     give: &mut dyn FnMut(Call<'_>),
 ) {
     let request = Request {
         fields: Fields::NONE,
         ..*request
     };
-    perl::with_call(&request, route, site, Body::Empty, |mut call| {
+    perl::with_call(&request, route, site, Body::Empty, |call| {
+        // The call may now borrow from the refusal.
+        let mut call = call;
         perl::leave_program(&mut call);
-        if access_status != 0 {
-            call.access.status = access_status;
+        if refused.status != 0 {
+            call.access.status = refused.status;
+            call.access.challenge = refused.challenge.as_bytes();
             // The front has not prepared what Perl's handlers need, so no handler may run for the
             // refused request.
             if route.settings.runs_phases() {

@@ -18,6 +18,9 @@ use std::rc::Rc;
 pub struct RuleState {
     /// Variables of `SetEnvIf`, `RewriteRule [E=]` and the like. The last value of a name counts.
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The variables of the request within which a worker makes this request. Rules see them, and
+    /// the worker itself hands them on to programs.
+    pub inherited: Vec<(Vec<u8>, Vec<u8>)>,
     /// The request's fields after `RequestHeader`.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// The query that Perl's handlers have set.
@@ -59,6 +62,8 @@ pub struct AccessFindings {
     /// The results of the requirements that need no user, two bits each
     /// (`mehari_config::Requirement::encode_results`).
     pub known: u64,
+    /// The same results after a Perl handler has set the user.
+    pub known_for_user: u64,
     /// The user, unless a Perl handler sets another user.
     pub login: Login,
     /// The header lines that request authentication.
@@ -85,10 +90,11 @@ impl RuleState {
 
     pub fn unset(&mut self, name: &[u8]) {
         self.variables.retain(|(known, _)| known != name);
+        self.inherited.retain(|(known, _)| known != name);
     }
 
     pub fn variable(&self, name: &[u8]) -> Option<&[u8]> {
-        let mut known = self.variables.iter().rev();
+        let mut known = self.variables.iter().rev().chain(&self.inherited);
         known
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_slice())

@@ -7,7 +7,7 @@ use mehari_cgi::{Cgi, Limits};
 use mehari_config::{Site, Stores};
 use mehari_observe::ErrorLog;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Asker, Call, Fault, Head, SubrequestQuestion, WarmupResolver};
+use mehari_pool::{Asker, Call, Fault, Head, RequestNews, SubrequestQuestion, WarmupResolver};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -37,6 +37,7 @@ pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
                 server_port: port.unwrap_or(80),
                 fields: vec![(b"Host", named.as_bytes())],
             },
+            news: RequestNews::default(),
         };
         subrequest::answer(&shared, question, give);
     })

@@ -78,6 +78,8 @@ sub get_basic_auth_pw {
     }
     my ($user, $password) = split /:/, MIME::Base64::decode_base64($rest // ''), 2;
     $self->user($user // '');
+    # As in Apache, the note says that the client claims the name.
+    $self->notes->set(AP_GET_BASIC_AUTH_PW_NOTE => 1);
     $self->ap_auth_type('Basic');
     return (0, $password // '');
 }

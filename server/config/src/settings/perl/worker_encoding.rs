@@ -1,6 +1,6 @@
 //! Encodes settings for workers, as the records that `settings/perl.rs` describes.
 
-use super::{EncodedSettings, LeftRules};
+use super::{Authorization, EncodedSettings, LeftRules};
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
@@ -68,6 +68,13 @@ impl Settings {
             variables: !rules.variables.is_empty() && runs_until(Phase::HeaderParser),
             access: (read || allowed == Some(None) || !rules.tls_requirements.is_empty())
                 && runs_until(Phase::Access),
+            authorization: match &rules.require {
+                Some(rule) if rule.reads_user() && self.has_phases() => Authorization::ReadsUser,
+                Some(rule) if rule.asks_user() && read && runs_until(Phase::Authz) => {
+                    Authorization::IfChanged
+                }
+                _ => Authorization::Settled,
+            },
             fixups: rules.fix_up() && runs_until(Phase::Fixup),
         }
     }
@@ -167,6 +174,11 @@ impl Settings {
             if is_left {
                 text.put(b't', name, "left");
             }
+        }
+        match left.authorization {
+            Authorization::Settled => {}
+            Authorization::IfChanged => text.put(b't', "authorization", "if changed"),
+            Authorization::ReadsUser => text.put(b't', "authorization", "reads user"),
         }
         text.put(b't', "location", &perl.location);
         text.put(b't', "options", &self.option_bits().to_string());

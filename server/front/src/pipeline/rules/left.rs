@@ -2,9 +2,9 @@
 //!
 //! `Settings::left_rules` tells which rules of a place read the request after Perl handlers that
 //! may change it. The worker asks for them after its handlers: `SetEnvIf` and access rules only if
-//! a handler has changed the request, the rules of the fixup stage always, because that stage has
-//! left them out. Like in Apache, the rules then see the request as the handlers have changed it.
-//! [`RuleState::place`] is the route of the request.
+//! a handler has changed the request, `Require` again after users are authenticated, the rules of
+//! the fixup stage always, because that stage has left them out. As in Apache, the rules then see
+//! the request as the handlers have changed it. [`RuleState::place`] is the route of the request.
 
 use super::evaluation::Evaluation;
 use super::{needs, redirect_to, Decision, Need, RedirectTarget};
@@ -71,6 +71,8 @@ pub async fn answer_worker(
     let place = place(context).unwrap_or(route);
     let site = shared.site();
     let request = source.request(context);
+    let state = request.rule_state;
+    let known_for_user = state.map_or(0, |state| state.access.known_for_user);
     perl::with_call(&request, &place, &site, Body::Empty, |call| {
         // The call may now borrow from the verdict.
         let mut call = call;
@@ -79,9 +81,13 @@ pub async fn answer_worker(
         if left != left::FIXUPS || place.settings.rules.request_headers.is_empty() {
             call.fields = &[];
         }
-        if left == left::FIXUPS || verdict.status != fixups::GO_ON {
+        let is_verdict = matches!(left, left::FIXUPS | left::AUTHORIZATION);
+        if is_verdict || verdict.status != fixups::GO_ON {
             call.access.status = verdict.status;
             call.access.challenge = &verdict.lines;
+        }
+        if left == left::AUTHORIZATION {
+            call.access.known = known_for_user;
         }
         if let Some(target) = &verdict.target {
             call.line.target = target;
@@ -158,6 +164,10 @@ fn evaluate(
                     Err(decision) => decision,
                 }
             }
+            left::AUTHORIZATION => match evaluation.evaluate_for_user(route, &mut rule_state) {
+                Ok(()) => Decision::To(route.clone()),
+                Err(decision) => decision,
+            },
             _ => evaluation.fix_up_after_handlers(route.clone(), &mut rule_state)?,
         }
     };

@@ -104,6 +104,11 @@ impl ClientIdentity {
         }
     }
 
+    /// Takes the user whom the front itself has authenticated.
+    pub fn take_own_user(&mut self) -> Option<User> {
+        self.user.take_if(|user| !user.by_perl)
+    }
+
     /// Takes over the earlier place's user if this place authenticates the same way.
     pub fn recall_user(&mut self, settings: &Arc<Settings>) {
         let earlier = self.earlier_user.as_ref().filter(|_| self.user.is_none());
