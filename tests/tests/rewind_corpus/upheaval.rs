@@ -107,11 +107,18 @@ impl Run<'_> {
     }
 }
 
-/// Kills one process that serves: a worker, a template or a template's child.
+/// Kills one process that serves: a worker, a template or a template's child. A script's own
+/// processes live on: what they would have printed is missing without an error.
 fn kill_one(run: &Run, dice: &mut Dice) {
     let all = processes::descendants(run.server.pid());
+    let zygotes: Vec<_> = all.iter().filter(|it| is_called(it, "zygote")).collect();
     let serving = |it: &&processes::Process| {
-        matches!(&*it.command, "mehari-worker" | "mehari-template") && it.state != 'Z'
+        let parent = all.iter().find(|other| other.pid == it.parent);
+        let is_of_zygote = |pid| zygotes.iter().any(|zygote| zygote.pid == pid);
+        let serves = is_called(it, "worker") || is_called(it, "template");
+        let is_child =
+            parent.is_some_and(|it| is_called(it, "template") && is_of_zygote(it.parent));
+        serves && it.state != 'Z' && (is_of_zygote(it.parent) || is_child)
     };
     let serving: Vec<_> = all.iter().filter(serving).collect();
     if !serving.is_empty() {
@@ -119,6 +126,10 @@ fn kill_one(run: &Run, dice: &mut Dice) {
         run.figures.deaths.fetch_add(1, Ordering::Relaxed);
         processes::signal(serving[dice.below(serving.len())].pid, Signal::Kill);
     }
+}
+
+fn is_called(process: &processes::Process, name: &str) -> bool {
+    process.command.strip_prefix("mehari-") == Some(name)
 }
 
 /// Returns true each time when a moment of this kind has come.
