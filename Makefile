@@ -66,9 +66,10 @@ fuzz: ## feed the parsers and a live server with broken input (SECONDS=600)
 	@$(MAKE) --no-print-directory debug
 	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" CARGO="$(CARGO)" fuzz/run $(or $(SECONDS),600)
 
-soak: build ## load a server for long: watch its memory, then reload, kill and upgrade it (SECONDS=3600)
-	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
-	MEHARI_BIN=$(RELEASE) tests/handover $(or $(SECONDS),3600)
+soak: build ## load a server for long: watch its memory; then reload, kill and upgrade it; then the isolation corpus (SUITES="soak handover corpus" SECONDS=3600)
+	for suite in $(or $(SUITES),soak handover corpus); do \
+		MEHARI_BIN=$(RELEASE) CARGO="$(CARGO)" CARGO_FLAGS="$(CARGO_FLAGS)" tests/$$suite $(or $(SECONDS),3600) || exit 1; \
+	done
 
 manual: build ## write the manual pages and the completions of bash, zsh and fish to target/manual
 	$(RELEASE) manual $(TARGET)/manual

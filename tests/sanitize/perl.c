@@ -10,7 +10,13 @@
 #define OPTIONS "log_path=" REPORTS ":handle_segv=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0:handle_sigbus=0"
 #define VISIBLE __attribute__((visibility("default"), used, no_sanitize_address))
 
-VISIBLE const char *__asan_default_options(void) { return OPTIONS ":detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1"; }
+/* The rung `rewind` maps a file over memory and over its shadow. The sanitizer must not map other
+ * memory over the shadow, and must not give memory back: it would find old contents there. */
+#define REWIND ":clear_shadow_mmap_threshold=1099511627776:allocator_release_to_os_interval_ms=-1"
+VISIBLE const char *__asan_default_options(void)
+{
+  return OPTIONS REWIND ":detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1";
+}
 VISIBLE const char *__ubsan_default_options(void) { return OPTIONS ":print_stacktrace=1:halt_on_error=1"; }
 
 EXTERN_C void xs_init(pTHX);

@@ -2,7 +2,7 @@
 //! cost.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{binary, Rung, Server};
+use mehari_harness::{binary, eventually, Rung, Server, PATIENCE};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
@@ -43,6 +43,11 @@ fn server(conf: &str) -> Server {
             &plain("my $x = 1;\nBEGIN { our $y = 1 }\nprint $$;"),
         )
         .file("scripts/broken.pl", &plain("my $x = ;"))
+        .file("scripts/uses_io.pl", &plain("use IO::Handle; print 'ok';"))
+        .file(
+            "scripts/loads.pl",
+            &plain("require Digest::SHA; print 'ok';"),
+        )
         .file("scripts/hangs.pl", &plain("BEGIN { kill KILL => $$ }"))
         .start()
 }
@@ -161,6 +166,72 @@ fn broken_and_deadly_scripts_are_explained_and_do_no_harm() {
     let nowhere = server.control(&["explain", "/tmp/"]);
     assert!(!nowhere.status.success() || !nowhere.stdout.is_empty());
     assert_eq!(server.get(&Rung::Auto.url("well.pl")).expect(200), "ok");
+}
+
+/// IO.so imports `fcntl`, by which it could make descriptors.
+#[test]
+fn checks_after_each_rewind_are_named_with_their_libraries_and_their_cost() {
+    let server = server("");
+    let answer = explain(&server, "uses_io.pl");
+    let explanation = &answer["explanation"];
+    let checks = explanation["checks"].as_array().expect("checks");
+    let descriptors = checks.iter().find(|check| check["of"] == "descriptors");
+    let descriptors = descriptors.unwrap_or_else(|| panic!("{answer}"));
+    assert!(descriptors["ns"].as_u64() > Some(0), "{answer}");
+    assert!(explanation["checks_ns"].as_u64() > Some(0), "{answer}");
+    let demands = descriptors["demanded_by"].as_array().expect("demands");
+    let is_of_io = |demand: &&Value| {
+        let file = demand["file"].as_str().unwrap_or_default();
+        file.ends_with("/IO.so") && demand["import"].as_str().unwrap_or_default() == "fcntl64"
+    };
+    assert!(demands.iter().any(|it| is_of_io(&it)), "{answer}");
+    let text = server.control(&["explain", "/auto/uses_io.pl"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("    descriptors ("), "{text}");
+    assert!(text.contains("IO.so imports fcntl64"), "{text}");
+    let text = server.control(&["explain", "/registry/uses_io.pl"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(!text.contains("imports"), "{text}");
+}
+
+#[test]
+fn script_without_such_a_library_has_no_checks() {
+    let server = server("");
+    let answer = explain(&server, "well.pl");
+    let checks = &answer["explanation"]["checks"];
+    assert_eq!(checks, &serde_json::json!([]), "{answer}");
+    let text = server.control(&["explain", "/auto/well.pl"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("no library makes a rewind dearer"), "{text}");
+}
+
+#[test]
+fn status_names_the_library_that_makes_a_rewind_dear() {
+    let server = server("");
+    let script = |name: &str| {
+        server.get(&Rung::Rewind.url(name)).expect(200);
+        let status = server.status();
+        let scripts = status["pool"]["scripts"].as_array().cloned();
+        let mut scripts = scripts.unwrap_or_default().into_iter();
+        let is_it = |it: &Value| it["script"].as_str().is_some_and(|it| it.ends_with(name));
+        scripts.find(is_it).unwrap_or_default()
+    };
+    let uses_io = script("uses_io.pl");
+    assert_eq!(uses_io["checks"], "descriptors", "{uses_io}");
+    assert_eq!(uses_io["dearest_library"], "IO.so", "{uses_io}");
+    // The report of a request tells of the requests before it.
+    let mut loads = Value::Null;
+    let is_told = eventually(PATIENCE, || {
+        loads = script("loads.pl");
+        loads["loaded_library"] != ""
+    });
+    assert!(is_told, "{loads}");
+    assert_eq!(loads["loaded_library"], "SHA.so", "{loads}");
+    let text = server.control(&["status"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    let line = "checked after each rewind: descriptors (most of it for IO.so)";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("such as SHA.so"), "{text}");
 }
 
 /// The command reads a configuration file itself. It also inherits an open pipe, which must not

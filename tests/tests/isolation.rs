@@ -139,18 +139,7 @@ impl Expected {
 /// Returns the difference between a response and the result of a new process, or `None`.
 fn difference(visit: &Visit, fresh: &Fresh, answer: &Answer) -> Option<String> {
     let got = answer.essence();
-    let expected = fresh.essence();
-    let same = match &expected {
-        // If a script prints no valid header section, the server sends its own error page.
-        None => matches!(got.status, 500 | 502),
-        // The script was killed before its end. The client must be able to see this, or must get
-        // all bytes that the script has written.
-        Some(essence) if fresh.was_killed() => {
-            !answer.complete || matches!(got.status, 500 | 502) || got == *essence
-        }
-        Some(essence) => answer.complete && got == *essence,
-    };
-    (!same).then(|| report(visit, expected.as_ref(), &got))
+    (!fresh.allows(answer)).then(|| report(visit, fresh.essence().as_ref(), &got))
 }
 
 fn report(visit: &Visit, expected: Option<&Essence>, got: &Essence) -> String {

@@ -194,7 +194,17 @@ fn one_process_serves_the_requests_and_does_not_grow() {
     for _ in 0..2_000 {
         assert_eq!(get(), first);
     }
-    assert_eq!(size(), before);
+    // AddressSanitizer keeps some pages of its own.
+    let more = if mehari_harness::is_sanitized() {
+        1_000
+    } else {
+        0
+    };
+    let (before, after) = (before.expect("a size"), size().expect("a size"));
+    assert!(
+        (before..=before + more).contains(&after),
+        "{before} {after}"
+    );
     all_memory_was_put_back(&server);
 }
 

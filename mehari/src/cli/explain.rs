@@ -1,6 +1,7 @@
 //! `mehari explain`: the rung of a script, the reason, and the cost. The running server answers.
 //! Where none runs, or `-f` names a configuration, this command loads the site's Perl itself.
 
+pub mod checks;
 mod report;
 mod text;
 

@@ -300,6 +300,9 @@ fn scripts(scripts: &Value, text: &mut String) {
                 let _ = writeln!(text, ": {why}");
             }
         }
+        if let Some(checks) = super::explain::checks::of_process(script) {
+            let _ = writeln!(text, "{:>8}  {checks}", "");
+        }
     }
 }
 

@@ -211,7 +211,8 @@ enum {
   MEHARI_RECORD_USER,
   /* How a script with the rung `rewind` really runs, sent before DONE. Fields with tabs between
    * them: the task's text, the rung, pages of the picture, hot pages, rewinds, searches, replaced
-   * processes, and why the last process was replaced or the rung differs. */
+   * processes, the checks after every rewind, the library that demands most of them, a library that
+   * a request has loaded, and why the last process was replaced or the rung differs. */
   MEHARI_RECORD_RUNG,
   /* Like MEHARI_RECORD_PASS, but the worker filters the front's response and sends the result. The
    * worker passes the front one end of a stream socket on the descriptor socket. The front writes

@@ -102,8 +102,12 @@ static void examine_picture(pTHX)
     tellf("picture\t%lu", (unsigned long)mehari_rewind_pages());
     refusal = mehari_rewind_examine();
   }
-  if (refusal)
+  if (refusal) {
     tellf("refusal\t%s", refusal);
+    return;
+  }
+  mehari_rewind_explain(tellf);
+  alarm(PATIENCE);
 }
 
 /* Prepares the process as mehari_process_open prepares a template, but without a mailbox. */

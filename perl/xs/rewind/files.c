@@ -126,8 +126,10 @@ static const char *know_all(mehari_rewind *rewind)
   if (!list_open(rewind, was_open))
     return "/proc/self cannot be read";
   for (int file = 0; file < NUMBERS; file++) {
-    if (was_open[file] && is_foreign(file))
+    if (was_open[file] && is_foreign(file)) {
       rewind->reach |= MEHARI_REACH_FILES; /* a handle may be closed and opened again */
+      name_file(file, rewind->foreign_file, sizeof rewind->foreign_file);
+    }
     spares[file] = was_open[file] && is_foreign(file) ? fcntl(file, F_DUPFD_CLOEXEC, 10) : -1;
     mehari_descriptor_claim(spares[file]);
   }
@@ -183,6 +185,7 @@ const char *mehari_rewind_open_files(mehari_rewind *rewind)
     return "/proc/self cannot be read";
   }
   rewind->known_count = 0;
+  rewind->foreign_file[0] = '\0';
   const char *refusal = know_all(rewind);
   find_spares(rewind);
   count_files(rewind, &rewind->file_count, &rewind->lowest_free);

@@ -10,6 +10,7 @@ typedef struct {
   uint64_t start, end;
   bool readable, writable, executable, is_private;
   bool is_of_kernel; /* [vvar], [vdso], [vsyscall] */
+  bool is_of_picture; /* memory that was mapped from a picture */
 } line;
 
 /* Reads the next line of /proc/self/maps. False: there is none. */
@@ -25,7 +26,12 @@ static bool next_line(const char **at, line *into)
   into->writable = mode[1] == 'w';
   into->executable = mode[2] == 'x';
   into->is_private = mode[3] == 'p';
+  static const char picture[] = "/memfd:mehari ";
   const char *name = mehari_proc_skip(mode, 4);
+  size_t same = 0;
+  while (picture[same] && name[same] == picture[same])
+    same++;
+  into->is_of_picture = into->writable && into->is_private && !picture[same];
   into->is_of_kernel = into->start >> 47 || (name[0] == '[' && name[1] == 'v');
   while (**at && **at != '\n')
     ++*at;
@@ -50,6 +56,26 @@ static bool add_range(mehari_rewind *rewind, const line *this)
   return true;
 }
 
+/* Adds the shadow of each range in a build with AddressSanitizer. */
+static bool add_shadow(mehari_rewind *rewind)
+{
+#ifdef MEHARI_ADDRESS_SANITIZER
+  line shadow = {.readable = true, .writable = true, .is_private = true};
+  uint32_t count = rewind->range_count;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t covered = shadow.end;
+    mehari_rewind_find_shadow(&rewind->ranges[i], &shadow.start, &shadow.end);
+    if (shadow.start < covered)
+      shadow.start = covered; /* neighbours share a page of shadow */
+    if (shadow.end > shadow.start && !add_range(rewind, &shadow))
+      return false;
+  }
+#else
+  (void)rewind;
+#endif
+  return true;
+}
+
 static bool is_wiped(const mehari_rewind *rewind, uint64_t start)
 {
   for (uint32_t i = 0; i < rewind->wiped_count; i++)
@@ -70,10 +96,12 @@ bool mehari_rewind_read_ranges(mehari_rewind *rewind)
   rewind->range_count = rewind->pages = 0;
   if (!read_maps(rewind))
     return false;
-  while (next_line(&at, &this))
-    if (!this.is_of_kernel && this.writable && this.is_private && !is_wiped(rewind, this.start) && !add_range(rewind, &this))
+  while (next_line(&at, &this)) {
+    bool is_left_out = this.is_of_kernel || mehari_rewind_is_shadow(this.start) || is_wiped(rewind, this.start);
+    if (!is_left_out && this.writable && this.is_private && !add_range(rewind, &this))
       return false;
-  return true;
+  }
+  return add_shadow(rewind);
 }
 
 bool mehari_rewind_read_mappings(mehari_rewind *rewind)
@@ -145,9 +173,28 @@ static void read_sizes(mehari_rewind *rewind, uint64_t *size, uint64_t *data)
   *data = mehari_proc_number(&at, 10);
 }
 
+/* Returns the size of the memory that is still mapped from the pictures, in a build with
+ * AddressSanitizer: its malloc may unmap memory of the picture and map other memory in its place.
+ * The malloc of other builds does not unmap memory (tidy.c). */
+static uint64_t size_of_pictures(mehari_rewind *rewind)
+{
+  uint64_t size = 0;
+#ifdef MEHARI_ADDRESS_SANITIZER
+  const char *at = rewind->text;
+  line this;
+  if (read_maps(rewind))
+    while (next_line(&at, &this))
+      size += this.is_of_picture ? this.end - this.start : 0;
+#else
+  (void)rewind;
+#endif
+  return size;
+}
+
 void mehari_rewind_note_sizes(mehari_rewind *rewind)
 {
   read_sizes(rewind, &rewind->vm_size, &rewind->vm_data);
+  rewind->vm_pictures = size_of_pictures(rewind);
 }
 
 /* Whether a range is the part of the stack below the floor. This part does not belong to the
@@ -155,6 +202,12 @@ void mehari_rewind_note_sizes(mehari_rewind *rewind)
 static bool is_stack(const mehari_rewind *rewind, uint64_t start, uint64_t end)
 {
   return end == rewind->stack_floor && start < end;
+}
+
+static void unmap(uint64_t start, uint64_t end)
+{
+  KERNEL(SYS_munmap, start, end - start);
+  mehari_rewind_forget_shadow(start, end);
 }
 
 /* Unmaps the parts of this line that are not in the picture. */
@@ -166,11 +219,11 @@ static void take_strangers_away(mehari_rewind *rewind, const line *this)
     if (end <= covered)
       continue;
     if (start > covered)
-      KERNEL(SYS_munmap, covered, (start < this->end ? start : this->end) - covered);
+      unmap(covered, start < this->end ? start : this->end);
     covered = end;
   }
   if (covered < this->end)
-    KERNEL(SYS_munmap, covered, this->end - covered);
+    unmap(covered, this->end);
 }
 
 /* Empties the part of memory into which the stack may have grown, and treats this part as known
@@ -191,7 +244,7 @@ static bool sizes_are_as_before(mehari_rewind *rewind)
 {
   uint64_t size, data;
   read_sizes(rewind, &size, &data);
-  return size == rewind->vm_size && data == rewind->vm_data;
+  return size == rewind->vm_size && data == rewind->vm_data && size_of_pictures(rewind) == rewind->vm_pictures;
 }
 
 static void repair(mehari_rewind *rewind)
@@ -208,8 +261,11 @@ static void repair(mehari_rewind *rewind)
       uint64_t grown = empty_stack(rewind, &this);
       rewind->vm_size += grown;
       rewind->vm_data += grown;
-    } else if (!this.is_of_kernel)
+    } else if (!this.is_of_kernel) {
       take_strangers_away(rewind, &this);
+      if (this.writable && this.is_private)
+        mehari_rewind_shrink_reserve(rewind, this.start, this.end);
+    }
   if (sizes_are_as_before(rewind))
     return;
   /* A part of the map is missing or no longer writable. */

@@ -86,7 +86,7 @@ static const char *contents(mehari_rewind *rewind, uint32_t page)
 static bool is_as_before(const char *now, const char *then, size_t length)
 {
   static const char zeros[MEHARI_PAGE];
-  return memcmp(now, then ? then : zeros, length) == 0;
+  return mehari_rewind_equal(now, then ? then : zeros, length);
 }
 
 /* ---- hot pages ---- */
@@ -149,17 +149,17 @@ static void copy_run(mehari_rewind *rewind, const mehari_run *run)
   char *to = (char *)run->to;
   const char *from = (const char *)run->from;
   if (!from) {
-    memset(to, 0, run->length);
+    mehari_rewind_empty(to, run->length);
     return;
   }
   if (!has_rseq(rewind, run->to)) {
-    memcpy(to, from, run->length);
+    mehari_rewind_copy(to, from, run->length);
     return;
   }
   /* The kernel writes to the rseq area at any time, so the area is left out. */
   uint64_t before = rewind->rseq - run->to, after = before + rewind->rseq_length;
-  memcpy(to, from, before);
-  memcpy(to + after, from + after, MEHARI_PAGE - after);
+  mehari_rewind_copy(to, from, before);
+  mehari_rewind_copy(to + after, from + after, MEHARI_PAGE - after);
 }
 
 /* ---- pages that are tracked ---- */
@@ -218,7 +218,7 @@ static void wipe(mehari_rewind *rewind)
   for (uint32_t i = 0; i < rewind->wiped_count; i++)
     for (uint64_t at = rewind->wiped[i].start; at < rewind->wiped[i].end; at += MEHARI_PAGE)
       if (!is_as_before((const char *)at, NULL, MEHARI_PAGE))
-        memset((char *)at, 0, MEHARI_PAGE);
+        mehari_rewind_empty((char *)at, MEHARI_PAGE);
 }
 
 static void compare(mehari_rewind *rewind)
@@ -275,7 +275,7 @@ static void see_own(mehari_rewind *rewind, uint32_t page, uint64_t at)
     mehari_rewind_refuse(rewind, "the template went on writing after the picture");
     return;
   }
-  memcpy(rewind->own[rewind->own_count], (const char *)at, MEHARI_PAGE);
+  mehari_rewind_copy(rewind->own[rewind->own_count], (const char *)at, MEHARI_PAGE);
   rewind->own_at[rewind->own_count] = at;
   rewind->own_page[rewind->own_count++] = page;
   rewind->state[page] |= MEHARI_PAGE_OWN;

@@ -114,7 +114,7 @@ static void copy_memory(mehari_rewind *rewind)
       if (is_empty((const uint64_t *)at))
         rewind->state[page] = MEHARI_PAGE_ZERO; /* the file has a hole there */
       else
-        memcpy((char *)rewind->image + page * MEHARI_PAGE, (const char *)at, MEHARI_PAGE);
+        mehari_rewind_copy((char *)rewind->image + page * MEHARI_PAGE, (const char *)at, MEHARI_PAGE);
   }
 }
 

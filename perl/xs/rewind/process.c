@@ -101,7 +101,7 @@ void mehari_rewind_note_process(mehari_rewind *rewind)
 
 static void put_back_handlers(mehari_rewind *rewind, uint64_t changed)
 {
-  for (int signal = 1; changed >> (signal - 1) && signal <= MEHARI_REWIND_SIGNALS; signal++)
+  for (int signal = 1; signal <= MEHARI_REWIND_SIGNALS && changed >> (signal - 1); signal++)
     if (changed & bit(signal))
       KERNEL(SYS_rt_sigaction, signal, &rewind->dispositions[signal - 1], NULL, 8);
 }

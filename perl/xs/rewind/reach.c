@@ -6,6 +6,7 @@
  * is loaded during a request may change anything. */
 #include "rewind/state.h"
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct { const char *name; unsigned reach; } imports[] = {
@@ -85,9 +86,10 @@ static const char *const of_files[] = {
 };
 
 /* Parts of the paths of libraries whose changes are seen or undone. libcrypto sets handlers only
- * while it asks for a password, and makes system calls for random numbers. libsqlite3 and
- * libxml2 use dlsym only for libraries that they load, and a library that is loaded within a
- * request is noticed. */
+ * while it asks for a password, and makes system calls for random numbers. libsqlite3, libxml2 and
+ * libicuuc use dlsym only for libraries that they load, and a library that is loaded within a
+ * request is noticed. libxml2 needs the last three: liblzma changes the signal mask only around the
+ * start of a thread, and libstdc++ makes system calls only to wait and to wake. */
 static const struct { const char *path; unsigned except; } known[] = {
   {"/libc.so.", 0},
   {"/ld-linux", 0},
@@ -96,6 +98,9 @@ static const struct { const char *path; unsigned except; } known[] = {
   {"/libcrypto.so.", MEHARI_REACH_FILES}, /* its BIO functions open files for other libraries */
   {"/libsqlite3.so.", MEHARI_REACH_FILES | MEHARI_REACH_THREADS},
   {"/libxml2.so.", MEHARI_REACH_FILES},
+  {"/libicuuc.so.", MEHARI_REACH_FILES},
+  {"/liblzma.so.", MEHARI_REACH_FILES | MEHARI_REACH_THREADS},
+  {"/libstdc++.so.", MEHARI_REACH_FILES | MEHARI_REACH_THREADS | MEHARI_REACH_FOLDER},
   {"/auto/Mehari/Mehari.so", 0},
   {"/auto/POSIX/POSIX.so", 0},
   {"/auto/Time/HiRes/HiRes.so", 0},
@@ -154,40 +159,86 @@ static dynamic read_dynamic(const struct dl_phdr_info *library, const ElfW(Dyn) 
   return all;
 }
 
-static unsigned reach_by(const dynamic *library, const ElfW(Rela) *relocations, size_t size)
+typedef struct {
+  mehari_see_import *see;
+  void *to;
+  const char *library;
+  unsigned unknown; /* the state that is neither seen nor undone */
+} search;
+
+static void see_relocations(const search *this, const dynamic *library, const ElfW(Rela) *relocations, size_t size)
 {
-  unsigned reach = 0;
   for (size_t i = 0; relocations && i < size / sizeof *relocations; i++) {
     size_t symbol = relocations[i].r_info >> 32;
-    if (symbol)
-      reach |= reach_of(library->names + library->symbols[symbol].st_name);
+    const char *name = symbol ? library->names + library->symbols[symbol].st_name : "";
+    unsigned reach = this->unknown & reach_of(name);
+    if (reach)
+      this->see(this->to, this->library, name, reach);
   }
-  return reach;
 }
 
-static int see_library(struct dl_phdr_info *library, size_t size, void *reach)
+static int see_library(struct dl_phdr_info *library, size_t size, void *argument)
 {
-  unsigned unknown = unknown_of(library->dlpi_name);
+  search *this = argument;
   (void)size;
-  for (int i = 0; unknown && i < library->dlpi_phnum; i++) {
+  this->library = library->dlpi_name;
+  this->unknown = unknown_of(library->dlpi_name);
+  for (int i = 0; this->unknown && i < library->dlpi_phnum; i++) {
     if (library->dlpi_phdr[i].p_type != PT_DYNAMIC)
       continue;
     dynamic all = read_dynamic(library, (const void *)(library->dlpi_addr + library->dlpi_phdr[i].p_vaddr));
-    if (all.symbols && all.names)
-      *(unsigned *)reach |= unknown & (reach_by(&all, all.calls, all.calls_size) | reach_by(&all, all.others, all.others_size));
+    if (all.symbols && all.names) {
+      see_relocations(this, &all, all.calls, all.calls_size);
+      see_relocations(this, &all, all.others, all.others_size);
+    }
   }
   return 0;
+}
+
+void mehari_rewind_each_import(mehari_see_import *see, void *to)
+{
+  search this = {.see = see, .to = to};
+  dl_iterate_phdr(see_library, &this);
+}
+
+static void add_reach(void *to, const char *library, const char *import, unsigned reach)
+{
+  (void)library, (void)import;
+  *(unsigned *)to |= reach;
 }
 
 unsigned mehari_rewind_reach(void)
 {
 #ifdef __x86_64__
   unsigned reach = 0;
-  dl_iterate_phdr(see_library, &reach);
+  mehari_rewind_each_import(add_reach, &reach);
   return reach;
 #else
   return MEHARI_REACH_ALL;
 #endif
+}
+
+typedef struct {
+  char *name;
+  size_t size;
+} last_name;
+
+/* The linker lists libraries in the order in which they were loaded. */
+static int see_name(struct dl_phdr_info *library, size_t size, void *argument)
+{
+  last_name *last = argument;
+  const char *slash = strrchr(library->dlpi_name, '/');
+  (void)size;
+  if (slash)
+    snprintf(last->name, last->size, "%s", slash + 1);
+  return 0;
+}
+
+void mehari_rewind_last_library(char *name, size_t size)
+{
+  last_name last = {name, size};
+  name[0] = '\0';
+  dl_iterate_phdr(see_name, &last);
 }
 
 static int see_count(struct dl_phdr_info *library, size_t size, void *count)

@@ -58,6 +58,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   mehari_rewind_watch_variables(aTHX);
   mehari_watch_loaded(aTHX);
   own->reach = mehari_rewind_reach();
+  mehari_rewind_note_dearest(own);
   mehari_destructors_note_names(aTHX);
   mehari_rewind_tidy(aTHX);
   refusal = mehari_rewind_lay_out(own);
@@ -68,6 +69,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
 }
 
 const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); }
+void mehari_rewind_explain(mehari_tell *tell) { mehari_rewind_tell_checks(own, tell); }
 uint32_t mehari_rewind_pages(void) { return own->pages; }
 const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled : NULL; }
 bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
@@ -86,7 +88,7 @@ static void reset(void)
     own->state[page] &= MEHARI_PAGE_ZERO;
   own->hot_count = own->run_count = own->own_count = 0;
   own->rewinds = own->looks = own->cold = own->repairs = own->wrong_pages = 0;
-  own->spoiled[0] = '\0';
+  own->spoiled[0] = own->loaded[0] = '\0';
 }
 
 /* Notes which descriptors perl's handles hold. False: there are too many. */
@@ -134,19 +136,20 @@ static void tell(mehari_text file, const char *text)
 
 void mehari_rewind_report(mehari_text file)
 {
-  char text[512];
+  char text[768], checks[160];
   uint64_t count = own->rewinds + 1;
   if (count & (count - 1) && count % 1024)
     return;
-  snprintf(text, sizeof text, "\trewind\t%u\t%u\t%llu\t%llu\t%u\t%s", (unsigned)own->pages, (unsigned)own->hot_count, (unsigned long long)own->rewinds,
-           (unsigned long long)own->looks, (unsigned)own->replaced, own->replaced_for);
+  mehari_rewind_write_checks(own, checks, sizeof checks);
+  snprintf(text, sizeof text, "\trewind\t%u\t%u\t%llu\t%llu\t%u\t%s\t%s\t%s\t%s", (unsigned)own->pages, (unsigned)own->hot_count,
+           (unsigned long long)own->rewinds, (unsigned long long)own->looks, (unsigned)own->replaced, checks, own->dearest, own->loaded, own->replaced_for);
   tell(file, text);
 }
 
 void mehari_rewind_report_refusal(mehari_text file, const char *why)
 {
   char text[512];
-  snprintf(text, sizeof text, "\tfork\t0\t0\t0\t0\t0\t%s", why);
+  snprintf(text, sizeof text, "\tfork\t0\t0\t0\t0\t0\t\t\t\t%s", why);
   tell(file, text);
 }
 
@@ -210,7 +213,12 @@ static void see_handlers(pTHX)
  * operators and watched subs have changed. */
 static void see_doubts(pTHX)
 {
-  own->doubts = mehari_rewind_libraries() == own->libraries ? own->reach : MEHARI_REACH_ALL;
+  own->doubts = own->reach;
+  if (mehari_rewind_libraries() != own->libraries) {
+    own->doubts = MEHARI_REACH_ALL;
+    if (!own->loaded[0])
+      mehari_rewind_last_library(own->loaded, sizeof own->loaded);
+  }
   if (mehari_touched & MEHARI_TOUCHED_TIMERS)
     own->doubts |= MEHARI_REACH_TIMERS | MEHARI_REACH_SIGNALS;
   if (mehari_touched & MEHARI_TOUCHED_THREADS)

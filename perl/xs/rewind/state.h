@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
@@ -99,6 +100,7 @@ typedef struct {
   bool compares; /* whether all memory is compared after every rewind */
   uint64_t most_pages; /* the limit of the pages of all pictures */
   unsigned reach;      /* MEHARI_REACH_*: what the loaded libraries are able to change */
+  char dearest[64];    /* the library that demands most checks; empty: none */
   mehari_range ranges[MEHARI_REWIND_RANGES];
   mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and a rewind too */
   struct { uint64_t start, end; } mappings[MEHARI_REWIND_MAPPINGS];
@@ -109,12 +111,13 @@ typedef struct {
   int pagemap, statm, stat, tasks, maps, timers, files, home;
   bool may_change_user; /* whether the process has privileges that the kernel asks for */
   uint64_t libraries; /* how many libraries were ever loaded */
+  char loaded[64];    /* the library that a request has loaded; empty: none has */
   uint64_t thread_count; /* plus a constant */
   uint64_t rseq, rseq_length; /* memory that the kernel writes at any time */
   void *back[5];
   uint32_t mxcsr;
   uint16_t control_word;
-  uint64_t signal_mask, vm_size, vm_data;
+  uint64_t signal_mask, vm_size, vm_data, vm_pictures;
   uint32_t mode_mask;
   mehari_users users;
   mehari_standing standing;
@@ -124,6 +127,7 @@ typedef struct {
   uint64_t watched_signals; /* those of them whose handlers perl cannot change unnoticed */
   uint64_t doubtful_signals; /* the script had its own handlers for these signals */
   mehari_known_file known[MEHARI_REWIND_FILES];
+  char foreign_file[96]; /* a file that a library opened before the first request; empty: none */
   uint32_t known_count, lowest_free, own_count;
   uint64_t file_count; /* the kernel's count; 0: the kernel does not count */
   int held[MEHARI_REWIND_HELD], held_count; /* how many handles of perl hold each descriptor */
@@ -169,8 +173,22 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind);
 void mehari_rewind_take(mehari_rewind *rewind);
 
 /* reach.c */
-unsigned mehari_rewind_reach(void); /* MEHARI_REACH_* */
+/* Calls `see` for each import by which a library reaches state (MEHARI_REACH_*) that neither perl
+ * nor the server would report. */
+typedef void mehari_see_import(void *to, const char *library, const char *import, unsigned reach);
+void mehari_rewind_each_import(mehari_see_import *see, void *to);
+unsigned mehari_rewind_reach(void); /* of all imports */
+void mehari_rewind_last_library(char *name, size_t size); /* the last part of its path */
 uint64_t mehari_rewind_libraries(void); /* how many libraries were ever loaded */
+
+/* checks.c */
+/* Notes the library that demands most checks. */
+void mehari_rewind_note_dearest(mehari_rewind *rewind);
+/* Writes the names of the checks that are made after each rewind. */
+void mehari_rewind_write_checks(const mehari_rewind *rewind, char *checks, size_t size);
+/* Measures these checks and tells what demands them. Stops the timers of the process. */
+typedef void mehari_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void mehari_rewind_tell_checks(mehari_rewind *rewind, mehari_tell *tell);
 
 #ifdef pTHX
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* process_number.c */
@@ -199,6 +217,40 @@ bool mehari_rewind_map_picture(mehari_rewind *rewind);
 bool mehari_rewind_map_own(mehari_rewind *rewind); /* the child's own picture over the template's */
 void mehari_rewind_note_sizes(mehari_rewind *rewind);
 void mehari_rewind_put_back_mappings(mehari_rewind *rewind, bool looks);
+
+/* shadow.c: the memory of AddressSanitizer, in a build with it. */
+#ifdef MEHARI_ADDRESS_SANITIZER
+bool mehari_rewind_is_shadow(uint64_t at);
+void mehari_rewind_find_shadow(const mehari_range *range, uint64_t *start, uint64_t *end);
+/* Called after memory was unmapped: the next mapping there may be used as a whole. */
+void mehari_rewind_forget_shadow(uint64_t start, uint64_t end);
+/* Makes a writable mapping a reserved one if it was that before. */
+void mehari_rewind_shrink_reserve(const mehari_rewind *rewind, uint64_t start, uint64_t end);
+
+/* The sanitizer's memcpy and its like refuse memory that nobody may use. */
+static inline void mehari_rewind_copy(char *to, const char *from, size_t length)
+{
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(length) : : "memory");
+}
+static inline void mehari_rewind_empty(char *to, size_t length)
+{
+  __asm__ volatile("rep stosb" : "+D"(to), "+c"(length) : "a"(0) : "memory");
+}
+static inline bool mehari_rewind_equal(const char *a, const char *b, size_t length)
+{
+  size_t at = 0;
+  while (at < length && a[at] == b[at])
+    at++;
+  return at == length;
+}
+#else
+static inline bool mehari_rewind_is_shadow(uint64_t at) { return (void)at, false; }
+static inline void mehari_rewind_forget_shadow(uint64_t start, uint64_t end) { (void)start, (void)end; }
+static inline void mehari_rewind_shrink_reserve(const mehari_rewind *rewind, uint64_t start, uint64_t end) { (void)rewind, (void)start, (void)end; }
+static inline void mehari_rewind_copy(char *to, const char *from, size_t length) { memcpy(to, from, length); }
+static inline void mehari_rewind_empty(char *to, size_t length) { memset(to, 0, length); }
+static inline bool mehari_rewind_equal(const char *a, const char *b, size_t length) { return memcmp(a, b, length) == 0; }
+#endif
 
 /* files.c, process.c */
 /* Returns NULL, or the reason for which the files cannot be rewound. */

@@ -20,6 +20,11 @@ pub struct Explanation {
     pub fork_us: u64,
     /// The size of the picture in pages of 4 KiB.
     pub picture_pages: u64,
+    /// The checks that are made after every rewind, because a library may change the state
+    /// unnoticed.
+    pub checks: Vec<RewindCheck>,
+    /// What all these checks take together, in nanoseconds.
+    pub checks_ns: u64,
     pub findings: Vec<Finding>,
     /// Why the code could not be looked through.
     pub failure: Option<String>,
@@ -31,6 +36,25 @@ pub struct Recompiled {
     /// The line with the first effect. 0: the effect is in a module.
     pub line: u64,
     pub compile_us: u64,
+}
+
+/// A check that is made after every rewind.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RewindCheck {
+    /// The state that is checked.
+    pub of: String,
+    /// What the check took here at least, in nanoseconds.
+    pub ns: u64,
+    pub demanded_by: Vec<Demand>,
+}
+
+/// What makes a check necessary.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Demand {
+    /// A library's path, or a file that a library has opened before the first request.
+    pub file: String,
+    /// The function by which the library may change the state. Empty: the file is open.
+    pub import: String,
 }
 
 /// A line of the script's code that may end the rung `rewind`.
@@ -115,6 +139,22 @@ impl Explanation {
                     compile_us: number(1),
                 });
             }
+            ("checks", 1) => self.checks_ns = number(0),
+            ("check", 2) => self.checks.push(RewindCheck {
+                of: rest[0].clone(),
+                ns: number(1),
+                demanded_by: Vec::new(),
+            }),
+            ("demand", 3) => {
+                let check = self.checks.iter_mut().find(|check| check.of == rest[0]);
+                let demand = Demand {
+                    file: rest[1].clone(),
+                    import: rest[2].clone(),
+                };
+                check
+                    .into_iter()
+                    .for_each(|it| it.demanded_by.push(demand.clone()));
+            }
             ("finding", 4) => self.findings.push(Finding {
                 effect: if rest[0] == "fork" {
                     Effect::Fork
@@ -162,6 +202,10 @@ mod tests {
             "finding\tprocess\t9\tforks\t/a.pl",
             "finding\tfork\t3\treads\u{1b} its number\t/a.pl",
             "finding\tfork\t3",
+            "check\tthreads\t510",
+            "checks\t520",
+            "demand\tthreads\t/lib/libx.so\tdlsym",
+            "demand\ttimers\t/lib/libx.so\tdlsym",
             "nonsense",
         ] {
             questions.learn(&message(number, 0, 0, line));
@@ -175,6 +219,9 @@ mod tests {
         assert_eq!(lines, [3, 9]);
         assert_eq!(told.findings[0].what, "reads? its number");
         assert_eq!(told.findings[1].effect, Effect::Process);
+        assert_eq!((told.checks.len(), told.checks_ns), (1, 520));
+        let demand = &told.checks[0].demanded_by[0];
+        assert_eq!((&*demand.file, &*demand.import), ("/lib/libx.so", "dlsym"));
     }
 
     #[test]

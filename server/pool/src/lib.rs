@@ -85,7 +85,9 @@ pub use crash_loop::CrashLoop;
 pub use deferral::{DeferredStatus, DeferredTotals};
 pub use exchange::WorkerExchange;
 pub use explain::explain_unserved;
-pub use explanation::{Effect, ExplainError, Explanation, Finding, Recompiled};
+pub use explanation::{
+    Demand, Effect, ExplainError, Explanation, Finding, Recompiled, RewindCheck,
+};
 pub use hooks::runtime;
 pub use inner::Pool;
 pub use inspect::{InspectError, Inspected};

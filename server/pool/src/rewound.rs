@@ -21,6 +21,14 @@ pub struct RewoundScript {
     pub looks: u64,
     /// How many processes were replaced because they could not be rewound.
     pub replaced: u64,
+    /// The state of the kernel that is checked after every rewind, because a library may change it
+    /// unnoticed. Empty: none.
+    pub checks: String,
+    /// The library that demands most of these checks. Empty: none.
+    pub dearest_library: String,
+    /// The library that a request has loaded, so that everything is checked after such requests.
+    /// Empty: none.
+    pub loaded_library: String,
     /// Why the last process could not be rewound, or why the rung is `fork`.
     pub why: String,
 }
@@ -51,12 +59,13 @@ impl Rewound {
 }
 
 fn read(worker: u32, payload: &[u8]) -> Option<RewoundScript> {
-    let mut parts = payload.rsplitn(8, |byte| *byte == b'\t');
+    let mut parts = payload.rsplitn(11, |byte| *byte == b'\t');
     let mut next = || {
         let text = String::from_utf8_lossy(parts.next()?);
         Some(text.replace(char::is_control, "?"))
     };
     let why = next()?;
+    let (loaded_library, dearest_library, checks) = (next()?, next()?, next()?);
     let mut number = || next()?.parse::<u64>().ok();
     let (replaced, looks, rewinds) = (number()?, number()?, number()?);
     let (hot_pages, pages) = (number()?, number()?);
@@ -71,6 +80,9 @@ fn read(worker: u32, payload: &[u8]) -> Option<RewoundScript> {
         rewinds,
         looks,
         replaced,
+        checks,
+        dearest_library,
+        loaded_library,
         why,
     })
 }
@@ -84,12 +96,25 @@ mod tests {
         let mut rewound = Rewound::default();
         let told =
             |text: &str, rewound: &mut Rewound| rewound.record_report(7, text.as_bytes()).is_ok();
-        assert!(told("/a\tb.pl\trewind\t2200\t60\t1\t1\t0\t", &mut rewound));
         assert!(told(
-            "/a\tb.pl\tfork\t0\t0\t0\t0\t0\tit\u{1b} asks",
+            "/a\tb.pl\trewind\t2200\t60\t1\t1\t0\tthreads\tlibx.so\tliby.so\t",
             &mut rewound
         ));
-        assert!(!told("/a.pl\trewind\tmany\t0\t0\t0\t0\t", &mut rewound));
+        let first = &rewound.all()[0];
+        assert_eq!((first.hot_pages, first.replaced), (60, 0));
+        assert_eq!((&*first.checks, &*first.why), ("threads", ""));
+        assert_eq!(
+            (&*first.dearest_library, &*first.loaded_library),
+            ("libx.so", "liby.so")
+        );
+        assert!(told(
+            "/a\tb.pl\tfork\t0\t0\t0\t0\t0\t\t\t\tit\u{1b} asks",
+            &mut rewound
+        ));
+        assert!(!told(
+            "/a.pl\trewind\tmany\t0\t0\t0\t0\t\t\t\t",
+            &mut rewound
+        ));
         assert!(!told("", &mut rewound));
         let all = rewound.all();
         assert_eq!(all.len(), 1);

@@ -286,8 +286,9 @@ pub mod record {
     /// authentication type and the name. The detail is the length of the type in bytes.
     pub const USER: u16 = 11;
     /// A report on a script of the rung `rewind`. Tabs separate the fields: the file, the rung, the
-    /// pages of the picture, the hot pages, rewinds, looks, replaced processes, and the reason of
-    /// the last replacement or of another rung.
+    /// pages of the picture, the hot pages, rewinds, looks, replaced processes, the checks after
+    /// every rewind, the library that demands most of them, a library that a request has loaded,
+    /// and the reason of the last replacement or of another rung.
     pub const RUNG: u16 = 12;
     /// As `PASS`, but the worker filters the front's answer and sends the result. The descriptor
     /// socket holds the worker's end of a stream socket. The front writes [`FETCH_FOLLOWS`] to it,

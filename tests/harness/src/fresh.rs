@@ -3,8 +3,8 @@
 
 use crate::answer::Essence;
 use crate::head::position;
-use crate::Request;
 use crate::Rung;
+use crate::{Answer, Request};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -113,6 +113,20 @@ impl Fresh {
         }
         essence.fields.sort_by(|a, b| a.0.cmp(&b.0));
         Some(essence)
+    }
+
+    /// Returns whether a server that isolates its scripts may give this response.
+    pub fn allows(&self, answer: &Answer) -> bool {
+        let got = answer.essence();
+        let is_error = matches!(got.status, 500 | 502);
+        match self.essence() {
+            // If a script prints no valid header section, the server sends its own error page.
+            None => is_error,
+            // The script was killed before its end. The client must be able to see this, or must
+            // get all bytes that the script has written.
+            Some(essence) if self.was_killed() => !answer.complete || is_error || got == essence,
+            Some(essence) => answer.complete && got == essence,
+        }
     }
 
     /// Returns whether a signal ended the process.

@@ -59,6 +59,11 @@ pub fn against_apache() -> bool {
     std::env::var_os("MEHARI_TESTS_AGAINST").is_some_and(|name| name == "apache2")
 }
 
+/// True when the XS under test is built with a sanitizer (tests/sanitize).
+pub fn is_sanitized() -> bool {
+    std::env::var("MEHARI_PERL_FLAGS").is_ok_and(|flags| flags.contains("-fsanitize="))
+}
+
 /// Calls `is_so` again and again until it returns true. Returns false after `patience`.
 pub fn eventually(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;

@@ -61,10 +61,9 @@ impl Log {
 
     /// Returns the number of lines that contain `words`.
     pub fn count(&self, words: &str) -> usize {
-        self.lines()
-            .iter()
-            .filter(|line| line.contains(words))
-            .count()
+        let written = self.0 .0.lock().expect("no panic under the lock");
+        let lines = written.lines.iter();
+        lines.filter(|line| line.contains(words)).count()
     }
 
     /// Waits for a line for which `fits` returns true. Returns `None` after `patience`.

@@ -1,5 +1,6 @@
 //! The answer of `mehari explain` as text.
 
+use super::checks;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -18,6 +19,7 @@ pub fn of(answer: &Value) -> String {
     let explanation = &answer["explanation"];
     if explanation.is_object() {
         tell_costs(answer, &mut text);
+        checks::tell(answer, &mut text);
         tell_findings(explanation, &mut text);
     }
     for process in list(&answer["processes"]) {
@@ -120,12 +122,15 @@ fn tell_process(process: &Value, text: &mut String) {
             let _ = writeln!(text, ": {why}");
         }
     }
+    if let Some(checks) = checks::of_process(process) {
+        let _ = writeln!(text, "    {checks}");
+    }
 }
 
-fn word(value: &Value) -> &str {
+pub(super) fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }

@@ -1,14 +1,8 @@
-//! The isolation corpus once more, made up: scripts of several dirty deeds each, chosen at random,
-//! on the rungs `rewind` and `auto`. What each prints, before its deeds and after, must be what a
-//! fresh perl prints.
-//!
-//! `MEHARI_TEST_SEED` repeats a run, and `MEHARI_TEST_REQUESTS` makes it longer.
-//! `MEHARI_TEST_COMPARE=0` makes it faster: the memory is then not compared after each rewind.
+//! Makes scripts of several dirty deeds each. What such a script prints before its deeds and after
+//! them must be what a fresh perl prints.
 
-use mehari_harness::fresh;
-use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{Request, Rung, Server};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::dice::Dice;
+use mehari_harness::scripts::plain;
 
 /// Prints what the deeds below change.
 const PROBE: &str = r#"sub probe { no strict 'refs'; no warnings;
@@ -119,33 +113,8 @@ const DEEDS: &[&str] = &[
     "chroot '.';",
 ];
 
-struct Dice(u64);
-
-impl Dice {
-    fn thrown() -> Dice {
-        let seed = number_of("MEHARI_TEST_SEED").unwrap_or_else(|| {
-            let now = std::time::UNIX_EPOCH.elapsed();
-            now.map_or(1, |time| time.as_nanos() as u64)
-        });
-        println!("MEHARI_TEST_SEED={seed}");
-        Dice(seed | 1)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
-fn number_of(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().expect("a number"))
-}
-
 /// Each deed once in any case, with others beside it.
-fn scripts(dice: &mut Dice) -> Vec<String> {
+pub fn scripts(dice: &mut Dice) -> Vec<String> {
     let count = DEEDS.len() * 3 / 2;
     let deeds = |number: usize, dice: &mut Dice| {
         let first = DEEDS[number % DEEDS.len()];
@@ -161,45 +130,4 @@ fn scripts(dice: &mut Dice) -> Vec<String> {
             ))
         })
         .collect()
-}
-
-#[test]
-fn made_up_dirty_scripts_answer_like_a_fresh_process() {
-    let mut dice = Dice::thrown();
-    let scripts = scripts(&mut dice);
-    let name = |number: usize| format!("made{number}.pl");
-    let compare = number_of("MEHARI_TEST_COMPARE").unwrap_or(1);
-    let mut builder = Server::builder()
-        .ladder()
-        .conf(&workers(3))
-        .env("MEHARI_REWIND_COMPARE", &compare.to_string());
-    for (number, text) in scripts.iter().enumerate() {
-        builder = builder.file(&format!("scripts/{}", name(number)), text);
-    }
-    let server = builder.start();
-    let request = |number: usize, rung: Rung| {
-        Request::post(&rung.url(&name(number)), "what the client sends\n")
-    };
-    let expected: Vec<_> = (0..scripts.len())
-        .map(|number| {
-            let path = server.site.path(&format!("scripts/{}", name(number)));
-            fresh::run(&path, Rung::Rewind, &request(number, Rung::Rewind))
-        })
-        .collect();
-    let count = number_of("MEHARI_TEST_REQUESTS").map_or(scripts.len() * 4, |it| it as usize);
-    let order: Vec<usize> = (0..count).map(|_| dice.below(scripts.len())).collect();
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while let Some(&number) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let rung = [Rung::Rewind, Rung::Auto][number % 2];
-                    let answer = server.send(&request(number, rung));
-                    let fresh = expected[number].essence();
-                    assert_eq!(Some(answer.essence()), fresh, "{}", scripts[number]);
-                }
-            });
-        }
-    });
-    assert_eq!(server.log.count("not as they were"), 0);
 }
