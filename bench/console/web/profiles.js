@@ -16,7 +16,7 @@ export class ProfilesPage {
         opens: row => row.is_readable, href: row => `reports/${row.id}/index.html` },
       { key: "profiles", title: "Profiles", number: true, sort: row => row.profiles, text: row => number(row.profiles) },
       { key: "folder", title: "Folder", text: row => row.folder },
-    ], "at", { empty: "There is no report since the start. Make one: mehari profile --exact http://127.0.0.1/shop -o shop-profile" });
+    ], "at", { empty: "There is no report since the start. Make one: mehari profile --exact URL -o shop-profile" });
     this.element = el("div", {}, el("p", { class: "quiet" }, "Each statement and each call of chosen requests, counted by Devel::NYTProf. Here the reports are shown without their scripts, so their tables are not sorted by a click. Open a folder in a browser for all of a report. A report without a link cannot be read by the console's user."), this.table.element);
     this.read_at = -Infinity;
   }
