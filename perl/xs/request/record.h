@@ -89,7 +89,7 @@ typedef struct {
   bool is_same; /* whether the question is about the same request under another path */
   bool has_body; /* whether the new request gets this request's body */
   bool is_led; /* whether an internal redirect leads to the target */
-  bool is_own; /* whether the question is about the request itself, to which its main request hands on variables */
+  bool is_own; /* whether the request in question is the asking request itself */
   mehari_text user; /* the user of the request in question; empty: none */
 } mehari_question;
 /* Returns the frame of a request that differs from this request only in its path. The front's rules
