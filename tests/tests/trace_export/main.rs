@@ -267,8 +267,8 @@ fn failures_of_back_ends_are_named() {
     for (number, (path, status, failure)) in cases.into_iter().enumerate() {
         assert_eq!(server.get(path).status, status, "{path}");
         let spans = collector.wait_for(number + 1);
-        let waits = spans.iter().filter(|span| span["name"] == "back end");
-        let wait = waits.last().expect("the wait");
+        let mut waits = spans.iter().filter(|span| span["name"] == "back end");
+        let wait = waits.next_back().expect("the wait");
         assert_eq!(text(wait, "error.type"), failure, "{wait}");
         assert_eq!(wait["status"]["code"], 2, "{wait}");
         assert_eq!(text(wait, "server.address"), "127.0.0.1");
