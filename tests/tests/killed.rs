@@ -189,6 +189,34 @@ fn script_that_signals_its_own_group_harms_no_other_request() {
     assert_eq!(server.log.count("template process ended"), 0);
 }
 
+/// A response that its process could not complete must not look complete, whoever dies.
+#[test]
+fn template_that_dies_within_a_response_cuts_it() {
+    let script = "$| = 1; print getppid, qq{\\n}; system 'true' if $ENV{QUERY_STRING} eq 'shares'; sleep 60;";
+    let server = simple(1).file("scripts/part.pl", &plain(script)).start();
+    for rung in [Rung::Fork, Rung::Rewind] {
+        for query in ["alone", "shares"] {
+            let case = format!("{}?{query}", rung.url("part.pl"));
+            let mut connection = server.connect();
+            connection.write(&Request::get(&case).bytes());
+            let mut template = None;
+            while template.is_none() {
+                assert!(connection.fill().expect("a part") > 0, "{case}");
+                let text = String::from_utf8_lossy(connection.unread()).into_owned();
+                let mut lines = text.split('\n').rev().skip(1);
+                template = lines.find_map(|line| line.trim().parse::<i32>().ok());
+            }
+            processes::signal(template.expect("a number"), Signal::Kill);
+            let answer = connection.read_answer("GET").expect("a part of an answer");
+            assert_eq!((answer.status, answer.complete), (200, false), "{case}");
+        }
+    }
+    server
+        .log
+        .expect("its process ended with its template within its response");
+    is_well(&server);
+}
+
 #[test]
 fn child_ends_with_its_time_limit_its_template_or_the_front() {
     let script = "my $kid = fork; if (!$kid) { sleep 100 } open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/kid.$ENV{QUERY_STRING}}; print $f \"$$ $kid\"; close $f; sleep 100;";

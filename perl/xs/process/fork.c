@@ -157,21 +157,26 @@ static bool send_order(const template *this, bool to_its_end)
   return sent;
 }
 
-/* Completes the missing parts of a response after the child's end. */
+#define UNKNOWN_STATUS (-1) /* the template died with its child; neither WIFEXITED nor WIFSIGNALED */
+
+/* Completes the missing parts of a response after the child's end. Only a child that exited has
+ * said all that it had to say. */
 static void complete(const char *file, pid_t child, int status)
 {
   uint32_t progress = mehari_mailbox_progress();
   bool has_head = progress >= MEHARI_PROGRESS_HEAD;
+  const char *where = has_head ? " within its response" : "; premature end of script headers";
   if (WIFSIGNALED(status))
-    mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status),
-                has_head ? " within its response" : "; premature end of script headers");
+    mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status), where);
+  else if (!WIFEXITED(status))
+    mehari_logf(MEHARI_LOG_ERROR, "%s: its process ended with its template%s", file, where);
   else if (!has_head)
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d ended with status %d before its response; premature end of script headers", file, (int)child,
-                WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+                WEXITSTATUS(status));
   if (!has_head)
     mehari_output_error(500);
   else if (progress == MEHARI_PROGRESS_HEAD)
-    mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
+    mehari_ring_put(MEHARI_RECORD_END, WIFEXITED(status) ? 0 : MEHARI_END_BROKEN, NULL, 0);
 }
 
 /* Kills the child, because its end may never be reported and no other process may write to the ring
@@ -258,7 +263,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
     mehari_output_error(refused);
     return MEHARI_FORK_SERVED;
   }
-  mehari_ending ending = {.status = -1};
+  mehari_ending ending = {.status = UNKNOWN_STATUS};
   uint32_t ordered = mehari_mailbox_taken()->count;
   atomic_store(mehari_mailbox_child(), 0);
   /* A process that died before it began the request has had no effect, so another one serves the

@@ -2,15 +2,29 @@
 
 use crate::processes;
 use crate::server::Server;
+use crate::PATIENCE;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Longer than a kept program's start, and than the pause before another one.
+const SETTLED: Duration = Duration::from_millis(500);
 
 impl Server {
     /// Accepts the descriptors that are open now, for programs that the configuration keeps
-    /// running.
+    /// running. A program may be between its end and its next start, so the numbers are taken after
+    /// they have not changed for a while.
     pub fn may_keep_what_it_has(&mut self) {
-        self.base = self.descriptors();
+        let mut since = Instant::now();
+        let settled = crate::eventually(PATIENCE, || {
+            let now = self.descriptors();
+            if now != self.base {
+                since = Instant::now();
+            }
+            self.base = now;
+            since.elapsed() >= SETTLED
+        });
+        assert!(settled, "its descriptors change: {:?}", self.base);
     }
 
     /// Stops the test's server and returns all problems.
