@@ -272,6 +272,29 @@ fn only_the_secret_of_the_running_profile_chooses_a_request() {
 }
 
 #[test]
+fn chosen_request_is_answered_although_the_asker_leaves() {
+    needs!(PACKAGE);
+    let waits = "open my $f, '>', \"$ENV{DOCUMENT_ROOT}/begun\"; close $f; \
+        select undef, undef, undef, 0.01 until -e \"$ENV{DOCUMENT_ROOT}/go\"; print 'waited';";
+    let server = server().file("scripts/wait.pl", &plain(waits)).start();
+    let order = Order::begin(&server, "secret");
+    let mut request = Request::get(&Rung::Registry.url("wait.pl"));
+    request = request.field("Mehari-Profile", &order.secret());
+    server.address(&mut request);
+    let mut connection = server.connect();
+    connection.write(&request.bytes());
+    let begun = server.site.path("htdocs/begun");
+    assert!(eventually(PATIENCE, || begun.exists()));
+    drop(order);
+    // Another profile can begin, so the server has noticed.
+    let is_over = || Order::begin(&server, "secret").reply["ok"] == true;
+    assert!(eventually(PATIENCE, is_over), "{}", server.log.text());
+    server.site.write("htdocs/go", "");
+    let answer = connection.read_answer("GET").expect("an answer");
+    assert_eq!(answer.expect(200), "waited");
+}
+
+#[test]
 fn bad_orders_are_refused_and_start_nothing() {
     let server = server().start();
     // A worker that has served has its own name.

@@ -57,6 +57,9 @@ pub async fn answer(mut stream: UnixStream, order: &str, reloader: &Reloader) ->
         .with("perl", &reloader.interpreter())
         .to_json();
     let told = tell(stream, &begun, &run).await;
+    // An asker that left has not stopped the choice. Chosen requests are answered in any case.
+    run.profiling.stop();
+    run.pool.drained(PATIENCE).await;
     reloader.log_notice(format_args!(
         "exact profile: ended after {} requests",
         run.profiling.counts().taken
