@@ -1,85 +1,81 @@
 //! Runs work that costs much processor time on further threads.
 //!
 //! The front's own thread owns all state and does not wait. Work that a thread can do with data of
-//! its own, for example a signature of a TLS handshake, uses another core. If no thread is free,
-//! the front's thread does the work itself, so work never queues.
+//! its own, for example a signature of a TLS handshake, uses another core. If all threads are busy,
+//! the front's thread looks for other events once. Work that no thread has begun by then is taken
+//! back, so work waits for no other work.
 
 use std::any::Any;
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use tokio::sync::oneshot;
 
-type Work = Box<dyn FnOnce() + Send>;
+/// Does the work and returns what tells the result.
+type Work = Box<dyn FnOnce() -> Tell + Send>;
+type Tell = Box<dyn FnOnce()>;
 
 /// Threads that start when they are first needed and then live as long as the process.
 pub struct ComputeThreads {
     /// The most threads that may run work at once.
     limit: Cell<usize>,
-    started: Cell<usize>,
-    /// The number of reserved threads.
-    busy: Arc<AtomicUsize>,
-    queue: OnceCell<Queue>,
+    queue: Arc<Queue>,
 }
 
+#[derive(Default)]
 struct Queue {
-    sender: Sender<Work>,
-    receiver: Arc<Mutex<Receiver<Work>>>,
+    waiting: Mutex<Waiting>,
+    /// Work has come, or the limit has changed.
+    changed: Condvar,
 }
 
-/// A thread that waits for one piece of work.
-pub struct Reserved {
-    sender: Sender<Work>,
-    turn: Turn,
+/// The work that no thread has begun.
+#[derive(Default)]
+struct Waiting {
+    work: VecDeque<(u64, Work)>,
+    /// The number of the next piece of work.
+    next: u64,
+    started: usize,
+    busy: usize,
+    limit: usize,
 }
 
-/// Frees the reserved thread when dropped.
-struct Turn(Arc<AtomicUsize>);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
-    }
+/// A piece of work in the queue. Dropping it takes the work back.
+struct Offered<R> {
+    queue: Arc<Queue>,
+    number: u64,
+    /// Whether an idle thread will take the work at once.
+    is_expected: bool,
+    done: oneshot::Receiver<thread::Result<R>>,
 }
 
 impl ComputeThreads {
     /// Allows `limit` threads. Starts none of them yet.
     pub fn new(limit: usize) -> ComputeThreads {
-        ComputeThreads {
-            limit: Cell::new(limit),
-            started: Cell::default(),
-            busy: Arc::default(),
-            queue: OnceCell::new(),
-        }
+        let threads = ComputeThreads {
+            limit: Cell::default(),
+            queue: Arc::default(),
+        };
+        threads.allow(limit);
+        threads
     }
 
     /// Changes the number of threads that may run work at once.
     pub fn allow(&self, limit: usize) {
         self.limit.set(limit);
+        self.queue.waiting().limit = limit;
+        self.queue.changed.notify_all();
     }
 
-    /// Returns a thread, or `None` if all threads are busy or none can be started.
-    pub fn reserve(&self) -> Option<Reserved> {
-        let limit = self.limit.get();
-        let next = |busy: usize| (busy < limit).then_some(busy + 1);
-        let busy = &self.busy;
-        let before = busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        let before = before.ok()?;
-        let turn = Turn(self.busy.clone());
-        let queue = self.queue.get_or_init(Queue::new);
-        if before >= self.started.get() {
-            queue.start_thread(before + 1).ok()?;
-            self.started.set(self.started.get() + 1);
-        }
-        let sender = queue.sender.clone();
-        Some(Reserved { sender, turn })
+    /// Returns whether any thread may run work.
+    pub fn are_allowed(&self) -> bool {
+        self.limit.get() > 0
     }
 
-    /// Runs `work` on a thread if one is free, and otherwise on the calling thread.
+    /// Runs `work` on a thread, or on the calling thread if all threads are busy.
     ///
     /// # Errors
     ///
@@ -88,62 +84,136 @@ impl ComputeThreads {
         &self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> io::Result<R> {
-        match self.reserve() {
-            Some(reserved) => reserved.run(work).await,
-            None => Ok(work()),
+        if !self.are_allowed() {
+            return Ok(work());
         }
+        let offered = self.queue.offer(work);
+        if let Some(work) = offered.not_begun().await {
+            work()();
+        }
+        offered.done().await
     }
-}
 
-impl Reserved {
-    /// Runs `work` on the thread. Dropping the future does not stop the work.
+    /// Runs `work` on a thread, or returns `None` if all threads are busy. Dropping the future does
+    /// not stop work that has begun.
     ///
     /// # Errors
     ///
     /// `work` has panicked.
-    pub async fn run<R: Send + 'static>(
-        self,
+    pub async fn run_elsewhere<R: Send + 'static>(
+        &self,
         work: impl FnOnce() -> R + Send + 'static,
-    ) -> io::Result<R> {
-        let Reserved { sender, turn } = self;
-        let (tell, told) = oneshot::channel();
-        let work = move || {
-            let done = catch_unwind(AssertUnwindSafe(work));
-            // The thread must be free before the front can ask again.
-            drop(turn);
-            let _ = tell.send(done);
-        };
-        let sent = sender.send(Box::new(work));
-        sent.map_err(|_| io::Error::other("no thread takes the work"))?;
-        let done = told.await.map_err(io::Error::other)?;
+    ) -> io::Result<Option<R>> {
+        if !self.are_allowed() {
+            return Ok(None);
+        }
+        let offered = self.queue.offer(work);
+        match offered.not_begun().await {
+            Some(_) => Ok(None),
+            None => offered.done().await.map(Some),
+        }
+    }
+}
+
+impl Drop for ComputeThreads {
+    /// Ends the threads that are idle.
+    fn drop(&mut self) {
+        self.queue.waiting().started = 0;
+        self.queue.changed.notify_all();
+    }
+}
+
+impl<R> Offered<R> {
+    /// Takes the work back if no thread has begun it when the front's thread has looked for other
+    /// events.
+    async fn not_begun(&self) -> Option<Work> {
+        if self.is_expected {
+            return None;
+        }
+        tokio::task::yield_now().await;
+        self.queue.take_back(self.number)
+    }
+
+    async fn done(mut self) -> io::Result<R> {
+        let done = (&mut self.done).await.map_err(io::Error::other)?;
         done.map_err(|panic| io::Error::other(text_of(panic.as_ref())))
     }
 }
 
+impl<R> Drop for Offered<R> {
+    fn drop(&mut self) {
+        drop(self.queue.take_back(self.number));
+    }
+}
+
 impl Queue {
-    fn new() -> Queue {
-        let (sender, receiver) = channel();
-        Queue {
-            sender,
-            receiver: Arc::new(Mutex::new(receiver)),
+    /// Nothing panics while the lock is held, so a poisoned lock still holds a good queue.
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn offer<R: Send + 'static>(
+        self: &Arc<Queue>,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Offered<R> {
+        let (tell, done) = oneshot::channel();
+        let work = Box::new(move || {
+            let result = catch_unwind(AssertUnwindSafe(work));
+            let tell = move || drop(tell.send(result));
+            Box::new(tell) as Tell
+        });
+        let mut waiting = self.waiting();
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.work.push_back((number, work));
+        let needed = waiting.busy + waiting.work.len();
+        if needed > waiting.started && waiting.started < waiting.limit {
+            let started = self.start_thread(waiting.started + 1);
+            waiting.started += usize::from(started.is_ok());
+        }
+        let is_expected = needed <= waiting.started.min(waiting.limit);
+        drop(waiting);
+        self.changed.notify_one();
+        Offered {
+            queue: self.clone(),
+            number,
+            is_expected,
+            done,
         }
     }
 
-    fn start_thread(&self, number: usize) -> io::Result<()> {
-        let receiver = self.receiver.clone();
-        let serve = move || loop {
-            // A panic of work is caught, so a poisoned lock still holds a good receiver.
-            let next = {
-                let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-                receiver.recv()
-            };
-            match next {
-                Ok(work) => work(),
-                Err(_) => return,
-            }
-        };
+    fn take_back(&self, number: u64) -> Option<Work> {
+        let mut waiting = self.waiting();
+        // The numbers are in order.
+        let at = waiting.work.binary_search_by_key(&number, |(of, _)| *of);
+        waiting.work.remove(at.ok()?).map(|(_, work)| work)
+    }
+
+    fn start_thread(self: &Arc<Queue>, number: usize) -> io::Result<()> {
+        let queue = self.clone();
         let thread = thread::Builder::new().name(format!("compute-{number}"));
-        thread.spawn(serve).map(drop)
+        thread.spawn(move || queue.serve()).map(drop)
+    }
+
+    /// Runs work until the [`ComputeThreads`] are dropped.
+    fn serve(&self) {
+        let mut waiting = self.waiting();
+        while waiting.started > 0 {
+            let may_begin = waiting.busy < waiting.limit;
+            let next = may_begin.then(|| waiting.work.pop_front()).flatten();
+            let Some((_, work)) = next else {
+                let changed = self.changed.wait(waiting);
+                waiting = changed.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            waiting.busy += 1;
+            drop(waiting);
+            let tell = work();
+            // The thread must be free before the front can offer work again.
+            self.waiting().busy -= 1;
+            tell();
+            waiting = self.waiting();
+        }
     }
 }
 
@@ -156,21 +226,53 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc::{channel, Receiver, Sender};
     use std::sync::Barrier;
     use std::thread::current;
+
+    /// Work that runs until its sender is dropped.
+    fn blocked() -> (Sender<()>, impl FnOnce() -> thread::ThreadId + Send) {
+        let (free, wait): (Sender<()>, Receiver<()>) = channel();
+        (free, move || {
+            let _ = wait.recv();
+            current().id()
+        })
+    }
 
     #[tokio::test]
     async fn work_runs_on_another_thread_until_all_are_busy() {
         let threads = ComputeThreads::new(1);
         let here = current().id();
-        let first = threads.reserve().expect("a free thread");
-        assert!(threads.reserve().is_none(), "the only thread is reserved");
-        let at = threads.run(|| current().id()).await.expect("no panic");
-        assert_eq!(at, here, "no thread is free, so the caller does the work");
-        let at = first.run(|| current().id()).await.expect("no panic");
-        assert_ne!(at, here);
+        let (free, first) = blocked();
+        let second = async {
+            let at = threads.run(|| current().id()).await.expect("no panic");
+            assert_eq!(at, here, "no thread is free, so the caller does the work");
+            let at = threads.run_elsewhere(|| current().id()).await;
+            assert!(at.expect("no panic").is_none(), "no thread is free");
+            drop(free);
+        };
+        let (first, ()) = tokio::join!(threads.run(first), second);
+        assert_ne!(first.expect("no panic"), here);
         let at = threads.run(|| current().id()).await.expect("no panic");
         assert_ne!(at, here, "the thread is free again");
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_becomes_free_takes_the_work_that_waits() {
+        let threads = ComputeThreads::new(1);
+        let here = current().id();
+        let (free, first) = blocked();
+        let second = threads.queue.offer(|| current().id());
+        // The queue was empty, so the thread is about to take the work.
+        assert!(second.is_expected);
+        assert_ne!(second.done().await.expect("no panic"), here);
+        let (first, third) = (
+            threads.queue.offer(first),
+            threads.queue.offer(|| current().id()),
+        );
+        assert!(first.is_expected && !third.is_expected);
+        drop(free);
+        assert_ne!(third.done().await.expect("no panic"), here);
     }
 
     #[tokio::test]
@@ -185,7 +287,11 @@ mod tests {
             tokio::join!(threads.run(meet(&together)), threads.run(meet(&together)));
         assert_ne!(first.expect("no panic"), second.expect("no panic"));
         threads.allow(0);
-        assert!(threads.reserve().is_none(), "none is allowed any more");
+        let at = threads.run(|| current().id()).await.expect("no panic");
+        assert_eq!(at, current().id(), "none is allowed any more");
+        threads.allow(1);
+        let at = threads.run(|| current().id()).await.expect("no panic");
+        assert_ne!(at, current().id());
     }
 
     #[tokio::test]
@@ -200,9 +306,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_reservation_frees_its_thread() {
+    async fn work_of_a_dropped_future_is_not_begun() {
         let threads = ComputeThreads::new(1);
-        drop(threads.reserve());
-        assert!(threads.reserve().is_some());
+        let (free, first) = blocked();
+        let first = threads.queue.offer(first);
+        drop(threads.queue.offer(|| panic!("nobody waits for this work")));
+        assert!(threads.queue.waiting().work.len() <= 1);
+        drop(free);
+        first.done().await.expect("no panic");
     }
 }

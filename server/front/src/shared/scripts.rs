@@ -123,8 +123,7 @@ impl Lua {
         };
         let mut step = Step::Again;
         self.disk.look_for(now, settings);
-        let thread = run.is_for_helpers().then(|| self.threads.reserve());
-        if let Some(thread) = thread.flatten() {
+        if run.is_for_helpers() && self.threads.are_allowed() {
             look(&mut |seen| run.learn(Some(seen)));
             let job = Job {
                 file: file.to_path_buf(),
@@ -133,12 +132,14 @@ impl Lua {
                 visit: Box::new(run.visit().clone()),
                 reloads: self.reloads.get(),
             };
-            match thread.run(move || job.run()).await {
-                Ok(Some(ended)) => {
+            match self.threads.run_elsewhere(move || job.run()).await {
+                Ok(Some(Some(ended))) => {
                     run.ended_elsewhere(ended.was_long);
                     return (ended.result, ended.visit);
                 }
-                Ok(None) => run.stay(),
+                Ok(Some(None)) => run.stay(),
+                // All threads are busy, so the front's own thread runs the script.
+                Ok(None) => {}
                 Err(error) => return (Err(helper::lost(file, &error)), run.into_visit()),
             }
         } else {
