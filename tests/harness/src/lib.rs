@@ -5,7 +5,8 @@
 //! [`Connection`] and [`Request`] speak HTTP/1.1 over a plain socket and accept only what the RFC
 //! allows. [`fresh`] runs a script in a new process, for comparison with the rungs. [`crowd`] makes
 //! load. With `MEHARI_TESTS_AGAINST=apache2` Apache and mod_perl get the same configuration, which
-//! checks the test's expectations against the original.
+//! checks the test's expectations against the original. `FRONT_THREADS=N` gives every server the
+//! directive `FrontThreads N`.
 
 pub mod answer;
 pub mod apache;

@@ -210,9 +210,10 @@ impl Builder {
         }
         if let Some(text) = &self.conf {
             let text = format!(
-                "ServerRoot {}\nDocumentRoot {}\n{text}",
+                "ServerRoot {}\nDocumentRoot {}\n{}{text}",
                 root.display(),
-                self.site.path("htdocs").display()
+                self.site.path("htdocs").display(),
+                front_threads()
             );
             command.arg("-f").arg(self.site.write("httpd.conf", &text));
         }
@@ -226,5 +227,14 @@ impl Builder {
             command.env_remove(name);
         }
         command
+    }
+}
+
+/// Returns the directive for the number of the front's threads that the tester wishes, if any. A
+/// test's own directive comes later and counts.
+fn front_threads() -> String {
+    match std::env::var("FRONT_THREADS") {
+        Ok(number) => format!("FrontThreads {number}\n"),
+        Err(_) => String::new(),
     }
 }
