@@ -27,6 +27,7 @@ mod cache;
 mod client;
 mod context;
 mod declined;
+mod development;
 mod filter;
 mod fixups;
 mod handle;
