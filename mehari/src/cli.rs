@@ -27,6 +27,7 @@ mod docs;
 mod doctor;
 mod drain;
 mod explain;
+mod foreign;
 mod http_load;
 mod httpd;
 mod httperf;
@@ -314,6 +315,9 @@ fn unknown(word: &str) -> ExitCode {
     match nearest {
         Some((_, name)) => {
             eprintln!("mehari: there is no command `{word}`; did you mean `{name}`?")
+        }
+        None if Path::new(word).exists() => {
+            eprintln!("mehari: there is no command `{word}`; did you mean `mehari serve {word}`?")
         }
         None => eprintln!("mehari: there is no command `{word}`; `mehari --help` lists them"),
     }

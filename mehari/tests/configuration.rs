@@ -290,9 +290,31 @@ fn output_that_cannot_be_written_fails_and_a_reader_that_closes_the_pipe_is_no_e
 }
 
 #[test]
+fn wrong_words_are_answered_with_what_was_expected() {
+    for (words, expected) in [
+        ("serve -p 5000x", "expected a whole number"),
+        ("serve app.psgi -r", "expected `--watch`"),
+        (
+            "serve --host 127.0.0.1 app.psgi",
+            "expected `--listen HOST:PORT`",
+        ),
+        ("site.conf", "did you mean `mehari serve site.conf`?"),
+        ("serv demo", "did you mean `serve`?"),
+    ] {
+        let arguments: Vec<&str> = words.split(' ').collect();
+        let output = mehari(&arguments);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {told}");
+        assert!(told.contains(expected), "{words}: {told}");
+        assert_eq!(told.lines().count(), 1, "{words}: {told}");
+    }
+}
+
+#[test]
 fn wrong_arguments_of_every_command_are_refused_with_one_line_and_status_2() {
     for words in [
         "serve --workres 3",
+        "serve --reload",
         "check",
         "check -f",
         "check -f a b",

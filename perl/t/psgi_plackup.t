@@ -31,6 +31,13 @@ subtest 'application on the command line is served with its middleware' => sub {
     ok $headers->{'x-runtime'}, 'Plack::Middleware::Runtime was there';
 };
 
+subtest 'access lines of plackup are no errors' => sub {
+    my $server = Server->start(plackup => [@HERE, '-e', 'sub { [200, ["Content-Type" => "text/plain"], ["seen"]] }']);
+    is $server->get('/seen'), 'seen';
+    ok $server->logged(qr{\[notice\].* "GET /seen HTTP/1\.1" 200 4}), 'plackup adds the middleware in development' or diag $server->log;
+    unlike $server->log, qr{\[error\].*GET /seen}, 'no line is an error';
+};
+
 subtest 'application sees the environment of the caller' => sub {
     local $ENV{MEHARI_TEST_WORD} = 'here';
     my $server = Server->start(plackup => [@HERE, '-e', 'sub { [200, [], [$ENV{MEHARI_TEST_WORD}]] }']);

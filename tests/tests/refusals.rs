@@ -15,6 +15,8 @@ fn refused_files_leave_a_line_with_the_reason() {
     server.get("/secret/a.txt").expect(403);
     let line = server.log.expect("client denied by server configuration: ");
     assert!(line.contains("[error]") && line.contains("[req "), "{line}");
+    let about = "] [client 127.0.0.1] /secret/a.txt: client denied";
+    assert!(line.contains(about), "{line}");
     assert!(line.ends_with("/htdocs/secret/a.txt"), "{line}");
     server.get("/.hidden").expect(404);
     let line = server.log.expect("a file that is never shown: ");
@@ -25,9 +27,34 @@ fn refused_files_leave_a_line_with_the_reason() {
     assert!(line.contains("[info]"), "{line}");
     assert!(line.ends_with("/htdocs/missing.txt"), "{line}");
     server.get("/folder/").expect(403);
-    server.log.expect("a folder without an index");
+    let line = server.log.expect("/folder/: a folder without an index");
+    assert!(line.contains("] [client 127.0.0.1] /folder/: "), "{line}");
     server.get("/plain.txt").expect(200);
     assert_eq!(server.log.count("plain.txt:"), 0);
+}
+
+#[test]
+fn line_about_a_password_names_the_client_that_a_trusted_proxy_has_named() {
+    let server = Server::builder()
+        .file("htdocs/a.txt", "a")
+        .file("users", "anna:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=\n")
+        .conf(
+            "RemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 127.0.0.1\n<Location />\n\
+             AuthType Basic\nAuthName area\nAuthUserFile @ROOT@/users\nRequire valid-user\n\
+             </Location>\n",
+        )
+        .start();
+    let request = Request::get("/a.txt")
+        .field("X-Forwarded-For", "192.0.2.7")
+        .field("Authorization", "Basic YW5uYTp3cm9uZw==");
+    server.send(&request).expect(401);
+    let line = server
+        .log
+        .expect("not in AuthUserFile, or another password");
+    assert!(
+        line.contains("] [client 192.0.2.7] /a.txt: user anna"),
+        "{line}"
+    );
 }
 
 #[test]

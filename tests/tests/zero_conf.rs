@@ -151,6 +151,46 @@ fn lexical_of_a_file_is_fresh_under_zero_configuration() {
 }
 
 #[test]
+fn application_of_the_current_folder_is_served_when_no_path_is_given() {
+    let app = "sub { [200, ['Content-Type' => 'text/plain'], ['the application']] };\n";
+    let folder = || {
+        Server::builder()
+            .file("app.psgi", app)
+            .file("notes.txt", "notes")
+    };
+    let server = folder().start();
+    assert_eq!(server.get("/notes.txt").expect(200), "the application");
+    // The folder itself, when it is named, does not show the application's text.
+    let server = folder().dir(".").start();
+    assert_eq!(server.get("/notes.txt").expect(200), "notes");
+    assert_eq!(server.get("/app.psgi").status, 404);
+}
+
+#[test]
+fn address_of_plackup_that_begins_with_a_slash_is_a_socket_in_the_file_system() {
+    let socket = tempfile::tempdir().expect("a folder");
+    let path = socket.path().join("web").display().to_string();
+    let server = tree().args(&["-l", &path]).start();
+    assert!(
+        server.ready_line().contains(&path),
+        "{}",
+        server.ready_line()
+    );
+}
+
+#[test]
+fn missing_path_is_named_with_the_neighbour_of_a_similar_name() {
+    let log = Server::builder()
+        .file("tree/app.psgi", "sub {}")
+        .dir("tree/app.pgsi")
+        .try_start()
+        .err()
+        .expect("there is nothing to serve");
+    log.expect("No such file or directory");
+    log.expect("tree/app.psgi`?");
+}
+
+#[test]
 fn path_that_cannot_be_served_is_reported_in_one_line() {
     for (path, words) in [("tree/missing", "missing"), ("tree/notes.txt", "notes.txt")] {
         let log = Server::builder()

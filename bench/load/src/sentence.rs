@@ -1,16 +1,25 @@
 //! Writes the first lines of a report: a sentence that a person can repeat, and a warning if all
-//! answers are errors or redirects.
+//! answers are errors or redirects, or if the run is invalid.
 
 use mehari_record::figures::{duration, significant};
-use mehari_record::{Quantile, Record};
+use mehari_record::{Judgement, Quantile, Record};
+
+/// Nobody should repeat the sentence of such a run.
+const INVALID: &str =
+    "THE RUN IS INVALID: do not repeat its figures. The verdict at the end says why.";
 
 /// A good part of the sustained rate, for the advice of another rate.
 const SAFE_PART: f64 = 0.95;
 
-/// Returns the sentence, and the warning on a line of its own.
+/// Returns the sentence, and each warning on a line of its own.
 pub fn of(record: &Record) -> String {
-    let warning = warning(record).map_or(String::new(), |text| format!("WARNING: {text}\n"));
-    format!("{}\n{warning}", sentence(record))
+    let is_invalid = record.verdict.judgement == Judgement::Invalid;
+    let invalid = is_invalid.then(|| INVALID.to_owned());
+    let mut text = sentence(record) + "\n";
+    for warning in warning(record).into_iter().chain(invalid) {
+        text.push_str(&format!("WARNING: {warning}\n"));
+    }
+    text
 }
 
 fn sentence(record: &Record) -> String {
@@ -143,6 +152,19 @@ mod tests {
             of(&record("closed", None, &[])),
             "No request was answered.\n"
         );
+    }
+
+    #[test]
+    fn sentence_of_an_invalid_run_is_followed_by_a_warning() {
+        let mut run = record("closed", None, &[(200, 5000)]);
+        for (judgement, is_warned) in [
+            (Judgement::Valid, false),
+            (Judgement::Suspect, false),
+            (Judgement::Invalid, true),
+        ] {
+            run.verdict.judgement = judgement;
+            assert_eq!(of(&run).contains("WARNING: THE RUN IS INVALID"), is_warned);
+        }
     }
 
     #[test]

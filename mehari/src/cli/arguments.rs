@@ -60,8 +60,35 @@ fn one_line(text: &str) -> String {
         line.push_str(joint);
         line.push_str(part);
     }
+    for (words, expected) in NUMBERS {
+        line = line.replace(words, expected);
+    }
+    if line.contains("..=") {
+        line = line
+            .replace(" is not in ", ": expected ")
+            .replace("..=", " to ");
+    }
     line + " (--help says more)"
 }
+
+/// What Rust says of a text that is not a number, and what was expected.
+const NUMBERS: &[(&str, &str)] = &[
+    ("invalid digit found in string", "expected a whole number"),
+    (
+        "cannot parse integer from empty string",
+        "expected a whole number",
+    ),
+    ("invalid float literal", "expected a number"),
+    ("cannot parse float from empty string", "expected a number"),
+    (
+        "number too large to fit in target type",
+        "expected a smaller number",
+    ),
+    (
+        "number would be zero for non-zero type",
+        "expected a number above 0",
+    ),
+];
 
 /// Makes a runtime with one thread, so recording and replaying use as little of the machine as
 /// possible.
@@ -80,6 +107,8 @@ mod tests {
     struct Options {
         #[arg(long)]
         users: usize,
+        #[arg(long)]
+        port: u16,
     }
 
     fn refusal(argument: &str) -> String {
@@ -97,7 +126,11 @@ mod tests {
         );
         assert_eq!(
             refusal("--users=x"),
-            "invalid value 'x' for '--users <USERS>': invalid digit found in string (--help says more)"
+            "invalid value 'x' for '--users <USERS>': expected a whole number (--help says more)"
+        );
+        assert_eq!(
+            refusal("--port=99999"),
+            "invalid value '99999' for '--port <PORT>': 99999: expected 0 to 65535 (--help says more)"
         );
     }
 }

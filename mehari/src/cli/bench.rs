@@ -1,10 +1,10 @@
 //! `mehari bench`: sends load to a server, measures the answers, and prints a report.
 
 pub(super) mod arguments;
-mod foreign;
 mod limit;
 mod live;
 mod machine;
+mod other_tools;
 pub(super) mod parse;
 pub(super) mod plan;
 mod require;
@@ -18,8 +18,10 @@ use mehari_load::live::{Watched, Window};
 use mehari_load::{measure, report, Control, Measurement};
 use mehari_record::{Judgement, Record};
 
+use super::foreign;
 use super::records::{self, Outputs};
 use arguments::Arguments;
+use other_tools::OTHER_TOOLS;
 
 /// The length of a run of `--find-limit` without `-d`.
 const STEP: Duration = Duration::from_secs(5);
@@ -43,7 +45,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Some("machine") => return machine::run(arguments.split_off(1)),
         _ => {}
     }
-    if let Some(hint) = foreign::hint(&arguments) {
+    if let Some(hint) = foreign::hint(OTHER_TOOLS, &arguments) {
         return usage(&hint);
     }
     let arguments: Arguments = match super::arguments::parse("mehari bench", arguments) {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Command, Parser};
-use clap_complete::Shell;
 
 use super::{arguments, COMMANDS};
 
+mod completions;
 mod configuration;
 mod page;
 
@@ -66,15 +66,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     add_pages(&root, &mut files);
     files.push(("man/man5/mehari.conf.5".into(), configuration::page()));
-    for (shell, path) in [
-        (Shell::Bash, "bash-completion/completions/mehari"),
-        (Shell::Zsh, "zsh/site-functions/_mehari"),
-        (Shell::Fish, "fish/vendor_completions.d/mehari.fish"),
-    ] {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut grammar(), "mehari", &mut text);
-        files.push((path.into(), text));
-    }
+    files.extend(completions::files(&grammar()));
     files
 }
 

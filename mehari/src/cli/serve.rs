@@ -1,11 +1,11 @@
 //! `mehari serve`: reads the configuration, binds the addresses, loads the first generation, prints
 //! the ready line, and serves.
 
-use crate::cli::{arguments, certificate};
+use crate::cli::{arguments, certificate, foreign};
 use clap::Parser;
 use mehari_config::{AccessFormat, CertificateFiles, Host, Listen, Rung, Site};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 mod certificates;
@@ -20,6 +20,7 @@ mod keeper;
 mod launchers;
 mod listen;
 mod managed;
+mod other_tools;
 mod predecessor;
 mod profiling;
 pub mod questions;
@@ -34,6 +35,7 @@ mod upgrade;
 mod watch;
 mod watching;
 
+use other_tools::OTHER_TOOLS;
 pub use upgrade::path as program_path;
 
 #[derive(Parser, Debug, Clone)]
@@ -46,7 +48,8 @@ pub use upgrade::path as program_path;
                   `mehari upgrade`) to a new program. USR1 reopens the logs."
 )]
 pub struct Options {
-    /// A folder, a script or an application file (.psgi); by default the current folder.
+    /// A folder, a script or an application file (.psgi); by default the current folder's
+    /// `app.psgi`, else the current folder.
     #[arg(value_name = "PATH", conflicts_with = "conf")]
     path: Option<PathBuf>,
     /// A configuration in httpd.conf's language.
@@ -61,7 +64,7 @@ pub struct Options {
     /// The address: host:port, https://host:port, unix:/path, or a port alone for every address of
     /// the machine; port 0 takes a free one
     /// [default: the configuration's Listen, else 0.0.0.0:$PORT, else 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(short = 'l', long, value_name = "ADDRESS")]
     listen: Vec<String>,
     /// The port, on every address of the machine: --listen PORT.
     #[arg(short = 'p', long, value_name = "PORT")]
@@ -119,10 +122,18 @@ pub struct Options {
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let program = upgrade::Program::started_with(&arguments);
-    let options = match arguments::parse::<Options>("mehari serve", arguments) {
+    if let Some(hint) = foreign::hint(OTHER_TOOLS, &arguments) {
+        eprintln!("mehari serve: {hint}");
+        return ExitCode::from(2);
+    }
+    let mut options = match arguments::parse::<Options>("mehari serve", arguments) {
         Ok(options) => options,
         Err(status) => return status,
     };
+    let application = Path::new("app.psgi");
+    if options.conf.is_none() && options.path.is_none() && application.is_file() {
+        options.path = Some(application.to_path_buf());
+    }
     let temporary = options.temporary.clone();
     let ended = match inherited::Inheritance::take() {
         Ok(inheritance) => start(
@@ -262,6 +273,7 @@ impl Options {
             let port = text.strip_prefix(':').unwrap_or(text);
             match port.parse::<u16>() {
                 Ok(port) => format!("*:{port}"),
+                Err(_) if text.starts_with('/') => format!("unix:{text}"),
                 Err(_) => text.clone(),
             }
         };

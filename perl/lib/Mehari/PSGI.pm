@@ -16,6 +16,7 @@ use Mehari::Server ();
 my $BLOCK = 65536;
 
 my %compiled;
+my $has_access_lines; # whether the lines of Plack::Middleware::AccessLog have their level
 
 # The application with which Mehari::PSGI::Keeper started this process, or undef. It takes the place
 # of the application of every file.
@@ -24,12 +25,36 @@ our $given;
 # Loads a file and returns its application as a code reference. Dies with Perl's message.
 sub compile {
     my ($file) = @_;
-    return $given if $given;
     $ENV{PLACK_ENV} ||= 'deployment';
-    my $app = _code(_evaluate(File::Spec->rel2abs($file)), $file);
+    my $app = $given || _code(_evaluate(File::Spec->rel2abs($file)), $file);
+    _note_access_lines();
+    return $given if $given;
     return $app unless $Mehari::Server::fact{development};
     require Mehari::DevelopmentPage;
     return Mehari::DevelopmentPage::wrap($app);
+}
+
+# Plack::Middleware::AccessLog without a logger writes its lines to psgi.errors, where each line is
+# an error. Gives it a logger that writes them at the level `notice`. plackup adds this middleware.
+sub _note_access_lines {
+    my $call = $has_access_lines ? undef : 'Plack::Middleware::AccessLog'->can('call');
+    return unless $call && 'Plack::Middleware::AccessLog'->can('logger');
+    $has_access_lines = 1;
+    no warnings 'redefine';
+    *Plack::Middleware::AccessLog::call = sub {
+        my ($self, $env) = @_;
+        my $errors = $env->{'psgi.errors'};
+        $self->logger(\&_note) if !$self->logger && ref $errors && $errors == \*STDERR;
+        return $self->$call($env);
+    };
+    return;
+}
+
+sub _note {
+    my ($line) = @_;
+    chomp $line;
+    Mehari::log_line(5, $line);
+    return;
 }
 
 sub _code {

@@ -22,9 +22,8 @@ const READ: usize = 16 * 1024;
 pub struct ProgramOutput {
     pub log: ErrorLog,
     pub file: PathBuf,
-    pub request: u64,
-    /// The number of the virtual host.
-    pub host: u32,
+    /// The origin of lines about the request.
+    pub origin: Origin,
     pub form: Form,
 }
 
@@ -287,9 +286,7 @@ impl CgiExchange {
     fn log(&self, level: LogLevel, message: impl Display) {
         let origin = Origin {
             pid: self.pid,
-            request: Some(self.about.request),
-            worker: None,
-            host: self.about.host,
+            ..self.about.origin
         };
         self.about.log.log(level, origin, message);
     }

@@ -24,9 +24,8 @@ pub use running::signal;
 pub struct Work {
     pub command: Command,
     pub file: PathBuf,
-    pub request: u64,
-    /// The number of the virtual host.
-    pub host: u32,
+    /// The origin of lines about the request.
+    pub origin: Origin,
     /// The time limit of a program that continues after its response.
     pub timeout: Duration,
     pub turn: Turn,
@@ -83,8 +82,7 @@ impl Keeper {
         let about = RunningProgram {
             shared: self.shared,
             file: self.work.file,
-            request: self.work.request,
-            host: self.work.host,
+            origin: self.work.origin,
             timeout: self.work.timeout,
         };
         // Spawning waits for exec, which may read a slow disk, so another thread does it.
@@ -117,19 +115,13 @@ async fn await_turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit>
 pub struct RunningProgram {
     shared: Arc<Shared>,
     file: PathBuf,
-    request: u64,
-    host: u32,
+    origin: Origin,
     timeout: Duration,
 }
 
 impl RunningProgram {
     fn origin(&self, pid: Option<u32>) -> Origin {
-        Origin {
-            pid,
-            request: Some(self.request),
-            worker: None,
-            host: self.host,
-        }
+        Origin { pid, ..self.origin }
     }
 
     fn log(&self, level: LogLevel, pid: Option<u32>, message: &str) {

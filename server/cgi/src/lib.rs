@@ -12,7 +12,7 @@
 )]
 
 use keeper::{Keeper, Work};
-use mehari_observe::ErrorLog;
+use mehari_observe::{ErrorLog, Origin};
 use mehari_pool::variables::Surroundings;
 use mehari_pool::{script_head, Body, Call};
 use std::collections::HashSet;
@@ -136,8 +136,7 @@ impl Cgi {
     ///
     /// [`StartError`] if the program cannot be started or too many requests wait.
     pub fn start(&self, program: Program<'_>) -> Result<CgiExchange, StartError> {
-        let request = program.call.request_id;
-        let host = u32::from(program.call.server);
+        let origin = origin(&program.call);
         let timeout = program.call.timeout.hard;
         let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
         let command = self.command(program)?;
@@ -147,8 +146,7 @@ impl Cgi {
         let work = Work {
             command,
             file: file.clone(),
-            request,
-            host,
+            origin,
             timeout,
             turn,
         };
@@ -161,8 +159,7 @@ impl Cgi {
         let about = exchange::ProgramOutput {
             log: self.shared.log.clone(),
             file,
-            request,
-            host,
+            origin,
             form,
         };
         Ok(CgiExchange::new(about, started, verdict, timeout))
@@ -245,6 +242,17 @@ impl QueuedStart {
 impl Drop for QueuedStart {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Returns the origin of lines of the error log about the request.
+fn origin(call: &Call<'_>) -> Origin {
+    let client = std::str::from_utf8(call.connection.remote_addr).unwrap_or_default();
+    Origin {
+        request: Some(call.request_id),
+        client: client.parse().ok(),
+        host: u32::from(call.server),
+        ..Origin::default()
     }
 }
 

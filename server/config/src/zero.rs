@@ -9,8 +9,8 @@ use crate::{AccessLogSettings, Alias, Handler, LogTarget, Preload, Rung, Setting
 /// The reason why a path cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot read `{path}`", path = .0.display())]
-    Unreadable(PathBuf, #[source] io::Error),
+    #[error("cannot read `{path}`: {cause}{hint}", path = .0.display(), cause = .1, hint = hint(.0))]
+    Unreadable(PathBuf, io::Error),
     #[error(
         "`{path}` cannot be served: expected a folder, an application `*.psgi`, a Perl script \
          (`*.pl`, `*.cgi` or `#!...perl`), or `-f` before a configuration",
@@ -68,6 +68,27 @@ impl Site {
             _ => return Err(Error::NotServable(path.to_path_buf())),
         });
         Ok(site)
+    }
+}
+
+/// Returns `; did you mean ...?` if nothing stands at the path and a neighbour has a similar name.
+fn hint(path: &Path) -> String {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return String::new();
+    };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let read = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let neighbours = std::fs::read_dir(read).into_iter().flatten().flatten();
+    let names = neighbours.filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> = names.collect();
+    match crate::nearest(name, names.iter().map(String::as_str)) {
+        Some(near) if near != name => {
+            format!("; did you mean `{}`?", folder.join(near).display())
+        }
+        _ => String::new(),
     }
 }
 

@@ -27,6 +27,7 @@ mod cache;
 mod client;
 mod context;
 mod declined;
+mod development;
 mod filter;
 mod fixups;
 mod handle;
@@ -69,6 +70,7 @@ pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol
     let shared = client.shared();
     let is_head = client.method() == b"HEAD";
     context.start(shared, protocol, is_head);
+    context.address = client.peer().remote_addr;
     context.host = shared.host(client.peer(), client.host());
     let site = shared.site();
     if let Some(rule) = &site.remote_address {

@@ -16,6 +16,7 @@ pub mod virtual_root;
 use mehari_http::condition::Conditions;
 use mehari_http::host::split_port;
 use mehari_observe::trace::Trace;
+use mehari_observe::Origin;
 use rule_state::RuleState;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -77,6 +78,15 @@ impl<'a> Request<'a> {
     pub fn mark(&self, part: &'static str) {
         if let Some(trace) = self.trace {
             trace.mark(part);
+        }
+    }
+
+    /// Returns the origin of a line of the error log about this request.
+    pub fn origin(&self) -> Origin {
+        Origin {
+            request: Some(self.id),
+            client: self.peer.remote_addr.ip(),
+            ..Origin::default()
         }
     }
 

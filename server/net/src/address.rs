@@ -36,6 +36,11 @@ impl From<IpAddr> for Address {
 }
 
 impl Address {
+    /// Returns the address as a number. `None`: the socket has no address, as a local socket.
+    pub fn ip(&self) -> Option<IpAddr> {
+        std::str::from_utf8(self.as_bytes()).ok()?.parse().ok()
+    }
+
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text[..usize::from(self.length)]

@@ -11,6 +11,7 @@ use crate::spool::Spool;
 use mehari_config::{LogLevel, LogTarget};
 use std::fmt::{self, Write};
 use std::io;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -34,6 +35,8 @@ pub struct Origin {
     pub request: Option<u64>,
     /// The worker that ran the request.
     pub worker: Option<u32>,
+    /// The client of the request.
+    pub client: Option<IpAddr>,
     /// The number of the virtual host whose log gets the message. 0: the main server.
     pub host: u32,
 }

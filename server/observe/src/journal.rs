@@ -7,4 +7,11 @@ pub trait Journal {
     /// main server.
     fn access(&self, host: u32, entry: &AccessEntry<'_>);
     fn error(&self, host: u32, level: LogLevel, request: Origin, text: &str);
+
+    /// Returns the last warnings and errors about a request, for a developer. A journal that keeps
+    /// none returns none.
+    fn said_of(&self, request: u64) -> Vec<String> {
+        let _ = request;
+        Vec::new()
+    }
 }

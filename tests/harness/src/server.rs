@@ -97,9 +97,14 @@ impl Server {
         self.address.port()
     }
 
+    /// Returns the line of readiness, which names all addresses.
+    pub fn ready_line(&self) -> String {
+        self.stdout.lines().into_iter().next().unwrap_or_default()
+    }
+
     /// Returns all URLs of the line of readiness, in the order of the configuration.
     pub fn urls(&self) -> Vec<String> {
-        let line = self.stdout.lines().into_iter().next().unwrap_or_default();
+        let line = self.ready_line();
         let words = line.split_whitespace();
         let urls = words.filter(|word| word.contains("://"));
         urls.map(str::to_owned).collect()

@@ -158,7 +158,8 @@ fn doubt_lines(doubts: &Doubts) -> Vec<String> {
         .iter()
         .filter(|(_, (judgement, ..))| *judgement != Judgement::Valid)
         .map(|(check, (judgement, runs, text))| {
-            format!("generator {judgement} in {runs} runs ({check}): {text}")
+            let noun = if *runs == 1 { "run" } else { "runs" };
+            format!("generator {judgement} in {runs} {noun} ({check}): {text}")
         })
         .collect()
 }

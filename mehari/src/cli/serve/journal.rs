@@ -151,6 +151,10 @@ impl Journal for Logs {
     fn error(&self, host: u32, level: LogLevel, request: Origin, text: &str) {
         self.error.log(level, Origin { host, ..request }, text);
     }
+
+    fn said_of(&self, request: u64) -> Vec<String> {
+        self.error.groups().of_request(request)
+    }
 }
 
 fn own(hosts: &[HostLogs], number: u32) -> Option<&HostLogs> {

@@ -35,8 +35,8 @@ pub fn bind(address: &str, options: ListenerOptions, backlog: u32) -> Result<Bou
                 .to_socket_addrs()
                 .map_err(|error| {
                     format!(
-                        "cannot listen on `{address}`: expected host:port, *:port or unix:/path \
-                         ({error})"
+                        "cannot listen on `{address}`: expected a port, host:port, \
+                         https://host:port or unix:/path ({error})"
                     )
                 })?
                 .next()

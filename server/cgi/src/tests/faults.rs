@@ -18,7 +18,7 @@ async fn a_program_without_a_head_is_named_in_the_log() {
     }
     rig.logged("dies.cgi was killed by signal 11").await;
     let log = rig.logged("fails.cgi exited with status 3").await;
-    assert!(log.contains("[req 4711] oops"), "{log}");
+    assert!(log.contains("[req 4711] [client 127.0.0.2] oops"), "{log}");
     assert_eq!(Fault::BadHeader.status(), 500);
     rig.quiet().await;
 }

@@ -156,7 +156,9 @@ async fn stderr_reaches_the_log_line_by_line() {
     for text in ["first", "second \\x1b[0m", "last"] {
         let line = log.lines().find(|line| line.ends_with(text));
         let line = line.expect("its own line");
-        assert!(line.contains("[error] [pid ") && line.contains("] [req 4711] "));
+        assert!(
+            line.contains("[error] [pid ") && line.contains("] [req 4711] [client 127.0.0.2] ")
+        );
         assert!(!line.contains(&format!("[pid {}]", std::process::id())));
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::content::{Answer, Content};
 use mehari_http::{accept, status};
+use mehari_text::html;
 
 /// The colours of the demonstration's pages.
 const STYLE: &str = "\
@@ -38,6 +39,41 @@ pub fn set_retry_after(answer: &mut Answer, seconds: u64) {
     }
     let line = format!("Retry-After: {seconds}\r\n");
     answer.lines.extend_from_slice(line.as_bytes());
+}
+
+/// Returns the page of `status` with what the error log says of the request, for a developer.
+pub fn explained(status: u16, accept: Option<&[u8]>, said: &str) -> Answer {
+    const HEAD: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
+        base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
+        Referrer-Policy: no-referrer\r\nCache-Control: no-store\r\n";
+    let named = accept.unwrap_or_default();
+    let is_html = named
+        .windows(9)
+        .any(|part| part.eq_ignore_ascii_case(b"text/html"));
+    let mut answer = match is_html {
+        true => written(
+            status,
+            "text/html; charset=utf-8",
+            explained_html(status, said),
+        ),
+        false => written(status, "text/plain; charset=utf-8", said.to_owned()),
+    };
+    answer.lines.extend_from_slice(HEAD.as_bytes());
+    answer
+}
+
+fn explained_html(status: u16, said: &str) -> String {
+    let title = status::phrase(status);
+    let text = html::escape(said);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{status} {title}</title>\n<style>{STYLE}\
+         body{{max-width:62rem}}pre{{white-space:pre-wrap;overflow-wrap:anywhere}}</style></head>\n\
+         <body><main><h1>{title}</h1><pre>{text}</pre>\
+         <p>The error log says this. Only browsers on this machine see it, and only under \
+         <code>--watch</code>.</p></main></body></html>\n"
+    )
 }
 
 /// Returns a page with a text of the configuration (`ErrorDocument 404 "text"`).
@@ -104,7 +140,23 @@ fn html_page(status: u16) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{answer, html_page};
+    use super::{answer, explained, html_page};
+    use crate::content::Content;
+
+    #[test]
+    fn what_the_error_log_says_is_escaped_and_is_text_for_a_client_without_html() {
+        let body = |accept: &[u8]| {
+            let page = explained(500, Some(accept), "<b>no \"row\" & none\n");
+            match page.content {
+                Content::Bytes(bytes) => String::from_utf8(bytes).expect("UTF-8"),
+                _ => panic!("no bytes"),
+            }
+        };
+        let html = body(b"text/html,*/*");
+        let escaped = "<pre>&lt;b&gt;no &quot;row&quot; &amp; none\n</pre>";
+        assert!(html.contains(escaped), "{html}");
+        assert_eq!(body(b"*/*"), "<b>no \"row\" & none\n");
+    }
 
     #[test]
     fn a_page_is_text_for_clients_that_prefer_text_or_json() {

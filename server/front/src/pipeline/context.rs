@@ -11,6 +11,7 @@ use crate::shared::traffic::CountGuard;
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::Settings;
+use mehari_net::address::Address;
 use mehari_observe::trace::Trace;
 use mehari_pool::{Declined, Named, Reason, RequestChanges, RequestNews, ResponseOutcome};
 use std::cell::Cell;
@@ -37,6 +38,8 @@ pub struct RequestContext {
     pub redirect: Option<Redirect>,
     /// The results of rules.
     pub rule_state: Option<Box<RuleState>>,
+    /// The address of the connection's other end.
+    pub address: Address,
     /// The client that a trusted proxy has named.
     pub client: Option<Box<Peer>>,
     /// The counts of traffic rules that this request is in.
@@ -113,6 +116,7 @@ impl RequestContext {
             route: None,
             redirect: None,
             rule_state: None,
+            address: Address::default(),
             client: None,
             held: Vec::new(),
             small_body: None,

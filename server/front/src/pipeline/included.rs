@@ -101,6 +101,7 @@ impl IncludedRequest<'_> {
         };
         let context = &mut counted.context;
         context.host = self.render.base.host();
+        context.address = self.render.base.request().peer.remote_addr;
         let mut state = self.render.base.state();
         state.leave_resource();
         state.is_within = true;

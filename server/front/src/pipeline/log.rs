@@ -64,10 +64,11 @@ impl RequestContext {
     /// Writes a line about this request to the error log. `target` is printed escaped.
     pub fn log(&self, shared: &Shared, level: LogLevel, target: &[u8], text: &str) {
         let text = format!("{}: {text}", target.escape_ascii());
+        let named = self.client.as_ref().map(|client| client.remote_addr);
         let origin = Origin {
-            pid: None,
             request: Some(self.id),
             worker: self.record.worker,
+            client: named.unwrap_or(self.address).ip(),
             ..Origin::default()
         };
         shared.journal.error(self.host, level, origin, &text);

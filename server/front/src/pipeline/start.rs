@@ -16,7 +16,6 @@ use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
 use mehari_config::{Handler, LimitedResource, LogLevel, Rung, Settings, Site, CONSOLE};
 use mehari_http::problem::Problem;
-use mehari_observe::Origin;
 use mehari_pool::Body;
 use rustix::process::Resource;
 use std::ffi::OsStr;
@@ -253,13 +252,9 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
     } else {
         problem.reason
     };
-    let origin = Origin {
-        pid: None,
-        request: Some(request.id),
-        worker: None,
-        ..Origin::default()
-    };
-    let text = format!("{words}: {}", place.escape_ascii());
+    let (target, place) = (request.target.escape_ascii(), place.escape_ascii());
+    let text = format!("{target}: {words}: {place}");
+    let origin = request.origin();
     shared.journal.error(route.host, level, origin, &text);
 }
 

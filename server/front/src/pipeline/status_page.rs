@@ -4,6 +4,7 @@
 
 use crate::content::{includes, page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
+use crate::pipeline::development;
 use crate::request::{path_of, Request};
 use crate::routing::{RouteOutcome, Sought};
 use crate::shared::traffic::Refusal;
@@ -12,7 +13,8 @@ use mehari_config::Settings;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
-/// Returns the configured page of a status. If the error document itself fails, the client gets the
+/// Returns the configured page of a status; for a developer, what the error log says. If the error
+/// document itself fails, the client gets the
 /// server's own page for the original error.
 pub fn refusal(
     shared: &Shared,
@@ -20,6 +22,11 @@ pub fn refusal(
     settings: Option<&Settings>,
     status: u16,
 ) -> HandlerOutcome {
+    if status >= 500 && request.error().is_none() {
+        if let Some(answer) = development::page(shared, request, status) {
+            return HandlerOutcome::Answer(answer);
+        }
+    }
     let (configured, status) = match request.error() {
         Some(before) => (None, before),
         None => (

@@ -5,6 +5,7 @@ use crate::clock::{Clock, Style};
 use crate::escape;
 use crate::terminal::{self, Colour, Terminal};
 use mehari_config::{LogLevel, LogTarget};
+use std::io::Write;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
@@ -77,7 +78,8 @@ fn short_prefix(
     }
 }
 
-/// Appends `[Sat Nov 21 20:25:01.123456 2026] [error] [pid 123] [req 4711] [worker 124] `.
+/// Appends `[Sat Nov 21 20:25:01.123456 2026] [error] [pid 123] [req 4711] [worker 124]
+/// [client 192.0.2.7] `.
 fn full_prefix(line: &mut Vec<u8>, time: &[u8], level: LogLevel, origin: Origin, own: u32) {
     line.push(b'[');
     line.extend_from_slice(time);
@@ -96,6 +98,10 @@ fn full_prefix(line: &mut Vec<u8>, time: &[u8], level: LogLevel, origin: Origin,
         line.push(b' ');
         escape::decimal(line, number);
         line.push(b']');
+    }
+    if let Some(client) = origin.client {
+        // Writing to memory cannot fail.
+        let _ = write!(line, " [client {client}]");
     }
     line.push(b' ');
 }

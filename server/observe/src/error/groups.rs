@@ -81,6 +81,17 @@ impl ErrorGroups {
         }
     }
 
+    /// Returns the last messages of a request, the oldest first.
+    pub fn of_request(&self, number: u64) -> Vec<String> {
+        let groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = groups.iter().filter(|it| it.origin.request == Some(number));
+        let mut said: Vec<&ErrorGroup> = said.collect();
+        said.sort_by_key(|group| group.last);
+        said.into_iter()
+            .map(|group| group.message.clone())
+            .collect()
+    }
+
     /// Returns all groups.
     pub fn all(&self) -> Vec<ErrorGroup> {
         let groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,6 +155,20 @@ mod tests {
         assert_eq!(all[0].place, "/a/b.pl:12");
         assert_eq!(all[0].message, "no row 8 at /a/b.pl line 12.");
         assert_eq!((all[2].place.as_str(), all[2].count), ("", 1));
+    }
+
+    #[test]
+    fn messages_of_a_request_are_found_by_its_number() {
+        let groups = ErrorGroups::default();
+        let origin = |number| Origin {
+            request: Some(number),
+            ..Origin::default()
+        };
+        for (number, message) in [(1, "no row"), (2, "no column"), (2, "no header")] {
+            groups.add(LogLevel::Error, origin(number), message.as_bytes());
+        }
+        assert_eq!(groups.of_request(2), ["no column", "no header"]);
+        assert!(groups.of_request(3).is_empty());
     }
 
     #[test]

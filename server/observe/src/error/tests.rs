@@ -25,6 +25,7 @@ fn a_message_is_one_line_with_its_origin() {
         pid: Some(123),
         request: Some(4711),
         worker: Some(124),
+        client: "192.0.2.7".parse().ok(),
         host: 0,
     };
     log.log(
@@ -37,7 +38,7 @@ fn a_message_is_one_line_with_its_origin() {
     assert_eq!(lines.len(), 2);
     assert_eq!(
         after_time(&lines[0]),
-        "[error] [pid 123] [req 4711] [worker 124] first\\nsecond\\x1b[2J at a.pl line 3."
+        "[error] [pid 123] [req 4711] [worker 124] [client 192.0.2.7] first\\nsecond\\x1b[2J at a.pl line 3."
     );
     let own = format!("[notice] [pid {}] 1 of 2", std::process::id());
     assert_eq!(after_time(&lines[1]), own);

@@ -17,7 +17,8 @@ pub struct RequestSummary {
     pub settings: Arc<Settings>,
     journal: Rc<dyn Journal>,
     host: u32,
-    id: u64,
+    /// The origin of its lines in the error log.
+    origin: Origin,
     target: SmallVec<[u8; 64]>,
     pub is_head: bool,
     /// Whether the method is idempotent (RFC 9110 section 9.2.2).
@@ -44,7 +45,7 @@ impl RequestSummary {
             via: via::element(shared, request, &settings),
             journal: shared.journal.clone(),
             host: route.host,
-            id: request.id,
+            origin: request.origin(),
             target: SmallVec::from_slice(request.path()),
             is_head: request.method == b"HEAD",
             idempotent,
@@ -63,7 +64,7 @@ impl RequestSummary {
             via: None,
             journal,
             host: 0,
-            id: 0,
+            origin: Origin::default(),
             target: SmallVec::new(),
             is_head: false,
             idempotent: true,
@@ -75,12 +76,6 @@ impl RequestSummary {
     /// Writes a line about this request to the error log.
     pub fn log(&self, level: LogLevel, text: &str) {
         let text = format!("{}: {text}", self.target.escape_ascii());
-        let origin = Origin {
-            pid: None,
-            request: Some(self.id),
-            worker: None,
-            ..Origin::default()
-        };
-        self.journal.error(self.host, level, origin, &text);
+        self.journal.error(self.host, level, self.origin, &text);
     }
 }

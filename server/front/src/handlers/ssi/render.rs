@@ -11,7 +11,6 @@ use crate::request::variables::ExpressionVariables;
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
-use mehari_observe::Origin;
 use mehari_text::percent;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -257,14 +256,13 @@ impl Render {
 
     pub fn complain(&self, document: &Document, text: &str) {
         let request = self.base.request();
-        let origin = Origin {
-            pid: None,
-            request: Some(request.id),
-            worker: None,
-            ..Origin::default()
-        };
         let text = format!("{}: {text}", document.path.escape_ascii());
         let journal = &self.shared.journal;
-        journal.error(request.virtual_host, LogLevel::Error, origin, &text);
+        journal.error(
+            request.virtual_host,
+            LogLevel::Error,
+            request.origin(),
+            &text,
+        );
     }
 }

@@ -4,7 +4,6 @@ use crate::request::{path_of, query_of};
 use mehari_auth::digest::{DigestCredentials, NonceState, ProofContext, Use};
 use mehari_config::{Authentication, DigestAlgorithm, LogLevel, Settings};
 use mehari_http::path::Path;
-use mehari_observe::Origin;
 use std::sync::Arc;
 
 use super::login::ProvedUser;
@@ -88,13 +87,7 @@ impl Evaluation<'_> {
 
     fn complain(&self, text: &str) {
         let text = format!("{}: {text}", self.request.target.escape_ascii());
-        let origin = Origin {
-            pid: None,
-            request: Some(self.request.id),
-            worker: None,
-            ..Origin::default()
-        };
-        let host = self.request.virtual_host;
+        let (host, origin) = (self.request.virtual_host, self.request.origin());
         self.shared
             .journal
             .error(host, LogLevel::Error, origin, &text);

@@ -23,6 +23,7 @@ pub fn begin(shared: &Rc<Shared>, request: &Request<'_>, fill_lock: Box<FillLock
     tokio::task::spawn_local(async move {
         // The renewal counts as a request while it runs, because it may use a worker.
         let mut context = RequestContext::begin(&shared, Protocol::Http11, false);
+        context.address = owned.request().peer.remote_addr;
         context.settings = Some(fill_lock.route.settings.clone());
         run(&shared, &context, &owned, fill_lock).await;
         shared.stats.request_ends(0);

@@ -13,7 +13,6 @@ use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_http::negotiation::{list, Variant};
 use mehari_http::status;
-use mehari_observe::Origin;
 use std::rc::Rc;
 
 /// Returns the server's own response: the list of variants, or the content of a type map's entry.
@@ -60,16 +59,14 @@ pub fn respond(
 }
 
 fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {
-    let origin = Origin {
-        pid: None,
-        request: Some(request.id),
-        worker: None,
-        ..Origin::default()
-    };
-    let text = format!("no acceptable variant: {}", route.file.escape_ascii());
+    let text = format!(
+        "{}: no acceptable variant: {}",
+        request.target.escape_ascii(),
+        route.file.escape_ascii()
+    );
     shared
         .journal
-        .error(route.host, LogLevel::Error, origin, &text);
+        .error(route.host, LogLevel::Error, request.origin(), &text);
 }
 
 /// Returns the page of a 300 or 406, as Apache sends it.

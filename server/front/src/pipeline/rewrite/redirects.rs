@@ -6,7 +6,6 @@ use crate::request::canonical::{absolute, has_scheme};
 use mehari_config::{
     is_url, LogLevel, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text,
 };
-use mehari_observe::Origin;
 use mehari_text::percent;
 use std::sync::Arc;
 
@@ -56,12 +55,13 @@ impl Evaluation<'_> {
             request.target.escape_ascii(),
             target.escape_ascii()
         );
-        let origin = Origin {
-            request: Some(request.id),
-            ..Origin::default()
-        };
         let journal = &self.shared.journal;
-        journal.error(request.virtual_host, LogLevel::Error, origin, &text);
+        journal.error(
+            request.virtual_host,
+            LogLevel::Error,
+            request.origin(),
+            &text,
+        );
     }
 }
 
