@@ -46,6 +46,7 @@ layout! {
     interpreter_statement = "interpreter.curcop",
     interpreter_stack_info = "interpreter.curstackinfo",
     interpreter_stack = "interpreter.stack_sp",
+    interpreter_compiled = "interpreter.cop_seqmax",
     si_size = "si.size",
     si_contexts = "si.contexts",
     si_previous = "si.previous",

@@ -33,6 +33,7 @@ mod ring;
 mod sampler;
 mod stack;
 mod subject;
+mod switches;
 mod tree;
 
 pub use code_place::CodePlaces;

@@ -1,7 +1,10 @@
 //! Finds the names for the addresses of a look: subs, files, lines, XS subs.
 //!
 //! perl uses freed memory again, so an address alone names nothing for long. The cache keeps the
-//! bytes behind each address and reads all of them again for each look.
+//! bytes behind each address. It reads the bytes of a stack again when perl has compiled something
+//! since they were compared, or when the stack has a frame that is new in it: memory of code that
+//! was freed is code again only after perl has compiled. A closure may be freed and another one made
+//! in its place without this, but the other one executes other statements, so its frame is new.
 
 use crate::memory::{int, word};
 use crate::process::PerlProcess;
@@ -45,8 +48,24 @@ struct NamedCode {
 pub struct NameCache {
     codes: HashMap<u64, (SeenBytes, NamedCode)>,
     statements: HashMap<u64, (SeenBytes, SourcePlace)>,
-    /// The numbers of the frames in the current profile.
-    frames: HashMap<Call, u32>,
+    /// The frames in the current profile.
+    frames: HashMap<Call, NamedFrame>,
+    /// The types of ops.
+    ops: HashMap<u64, OpType>,
+}
+
+#[derive(Clone, Copy)]
+struct NamedFrame {
+    /// The number of the frame in the profile.
+    number: u32,
+    /// How often perl had compiled a block when the memory behind the frame was compared.
+    compiled: Option<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct OpType {
+    kind: u16,
+    compiled: u32,
 }
 
 const LONGEST_NAME: usize = 1000;
@@ -55,48 +74,66 @@ const LONGEST_FILE: usize = 4096;
 /// makes new entries all the time.
 const MOST_ENTRIES: usize = 100_000;
 
-/// A look with names.
-pub struct NamedStack {
-    /// The numbers of the frames, the outermost first.
-    pub frames: Vec<u32>,
-    /// The type of the op that runs. `None`: none runs, or perl has freed it.
-    pub op: Option<u16>,
-}
-
 impl NameCache {
     /// Forgets the numbers of the frames. The next names are those of another profile.
     pub fn begin_profile(&mut self) {
         self.frames.clear();
     }
 
-    /// Names the frames of a look.
+    /// Returns the numbers of the frames of a look, the outermost first.
     pub fn name(
         &mut self,
         process: &PerlProcess,
         stack: &CallStack,
         profile: &mut Profile,
-    ) -> io::Result<NamedStack> {
-        let op = self.forget_changed(process, stack);
+    ) -> io::Result<Vec<u32>> {
+        if !self.is_known(stack) {
+            self.forget_changed(process, stack);
+        }
         let calls = stack.calls.iter().rev();
-        let frames = calls.map(|call| self.number(process, call, profile));
-        Ok(NamedStack {
-            frames: frames.collect::<io::Result<_>>()?,
-            op,
-        })
+        let frames = calls.map(|call| self.number(process, call, stack.compiled, profile));
+        frames.collect()
+    }
+
+    /// Whether all frames were compared since perl has compiled something.
+    fn is_known(&self, stack: &CallStack) -> bool {
+        let is_known = |call| {
+            let frame = self.frames.get(call);
+            frame.is_some_and(|frame| frame.compiled == stack.compiled)
+        };
+        stack.compiled.is_some() && stack.calls.iter().all(is_known)
     }
 
     fn number(
         &mut self,
         process: &PerlProcess,
         call: &Call,
+        compiled: Option<u32>,
         profile: &mut Profile,
     ) -> io::Result<u32> {
-        if let Some(&number) = self.frames.get(call) {
-            return Ok(number);
+        if let Some(frame) = self.frames.get_mut(call) {
+            frame.compiled = compiled;
+            return Ok(frame.number);
         }
         let number = profile.frame(self.frame(process, call)?);
-        self.frames.insert(*call, number);
+        self.frames.insert(*call, NamedFrame { number, compiled });
         Ok(number)
+    }
+
+    /// Returns the type of the op that runs. `None`: none runs, or perl has freed it.
+    pub fn op(&mut self, process: &PerlProcess, stack: &CallStack) -> Option<u16> {
+        let known = self.ops.get(&stack.op);
+        if let Some(known) = known.filter(|known| Some(known.compiled) == stack.compiled) {
+            return Some(known.kind);
+        }
+        let kind = op_type(process, stack.op).ok()?;
+        if self.ops.len() > MOST_ENTRIES {
+            self.ops.clear();
+        }
+        if let Some(compiled) = stack.compiled {
+            self.ops.insert(stack.op, OpType { kind, compiled });
+        }
+        Some(kind)
     }
 
     fn frame(&mut self, process: &PerlProcess, call: &Call) -> io::Result<FrameLabel> {
@@ -134,9 +171,9 @@ impl NameCache {
         self.frames.clear();
     }
 
-    /// Drops every entry of these calls whose memory has changed. Returns the type of the op that
-    /// runs. One call of the kernel reads all memory of a page.
-    fn forget_changed(&mut self, process: &PerlProcess, stack: &CallStack) -> Option<u16> {
+    /// Drops every entry of these calls whose memory has changed. One call of the kernel reads all
+    /// memory of a page.
+    fn forget_changed(&mut self, process: &PerlProcess, stack: &CallStack) {
         if self.codes.len() + self.statements.len() > MOST_ENTRIES {
             *self = NameCache::default();
         }
@@ -147,15 +184,9 @@ impl NameCache {
         let seen = codes.map(|it| &it.0).chain(statements.map(|it| &it.0));
         let seen: Vec<&SeenBytes> = seen.collect();
         let parts = seen.iter().flat_map(|it| it.parts);
-        let op_size = process.layout.op_size;
-        let op = Some((stack.op, op_size)).filter(|op| op.0 != 0);
-        let parts: Vec<(u64, usize)> = parts.filter(|part| part.1 > 0).chain(op).collect();
+        let parts: Vec<(u64, usize)> = parts.filter(|part| part.1 > 0).collect();
         let mut bytes = vec![0; parts.iter().map(|part| part.1).sum()];
         let mut is_same = process.memory.read_scattered(&parts, &mut bytes).is_ok();
-        let op = match is_same {
-            true => op.map(|_| op_bits(process, &bytes[bytes.len() - op_size..])),
-            false => op_type(process, stack.op).ok(),
-        };
         let mut at = 0;
         for one in seen {
             let end = at + one.bytes.len();
@@ -169,7 +200,6 @@ impl NameCache {
             }
             self.frames.clear();
         }
-        op
     }
 
     fn place(&mut self, process: &PerlProcess, statement: u64) -> io::Result<SourcePlace> {

@@ -15,6 +15,8 @@ pub struct InterpreterVariables {
     pub statement: u64,
     pub stack_info: u64,
     pub stack: u64,
+    /// The number that perl counts up whenever it compiles a block. `None`: it is not exported.
+    pub compiled: Option<u64>,
     /// `None`: a perl without several interpreters does not export these variables.
     pub heap: Option<HeapVariables>,
 }
@@ -291,6 +293,7 @@ fn variables(
             statement: address("PL_curcop")?,
             stack_info: address("PL_curstackinfo")?,
             stack: address("PL_stack_sp")?,
+            compiled: images.perl.address(&images.perl_file, "PL_cop_seqmax"),
             heap: exported_heap(images),
         });
     }
@@ -305,6 +308,7 @@ fn variables(
         statement: at + layout.interpreter_statement as u64,
         stack_info: at + layout.interpreter_stack_info as u64,
         stack: at + layout.interpreter_stack as u64,
+        compiled: Some(at + layout.interpreter_compiled as u64),
         heap: Some(HeapVariables {
             arenas: at + layout.interpreter_arenas as u64,
             packages: at + layout.interpreter_packages as u64,

@@ -1,14 +1,13 @@
 //! Samples Perl processes at a rate for a time. One sample of one process is called a look.
 
-use crate::clock::Aside;
 use crate::error::ProfileError;
 use crate::filter::RequestFilter;
 use crate::process::PerlProcess;
 use crate::profile::{Observation, Profile};
 use crate::promptness::Promptness;
 use crate::subject::{LookManner, Seen, Subject, Vanished};
+use crate::switches::Switches;
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -51,6 +50,8 @@ pub struct Sampler {
 
 /// The number of consecutive failed looks after which a process counts as another program.
 const MOST_FAILURES: u32 = 50;
+/// The process id by which the kernel knows the caller.
+const THIS_THREAD: u32 = 0;
 
 impl Sampler {
     /// Makes a sampler for these processes.
@@ -105,12 +106,9 @@ impl Sampler {
         self.profile.facts.begin = now();
         let mut random = Irregular(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
         let (mut due, mut search) = (Duration::ZERO, Duration::ZERO);
-        let mut aside = Aside::new();
+        let own = Switches::of(THIS_THREAD);
         let _prompt = Promptness::new();
-        self.manner = LookManner {
-            is_alone: aside.is_impossible(),
-            only: plan.only.clone(),
-        };
+        self.manner.only = plan.only.clone();
         while due < plan.duration && !stop() {
             std::thread::sleep(due.saturating_sub(start.elapsed()));
             if start.elapsed() - self.part_begin >= part {
@@ -128,7 +126,11 @@ impl Sampler {
                 due = search;
                 continue;
             }
-            self.look_at_all(&mut aside, start);
+            self.manner.arrival = own.as_ref().and_then(Switches::now).map(|it| it.last);
+            let pids: Vec<u32> = self.subjects.keys().copied().collect();
+            for pid in pids {
+                self.look_at(pid, start.elapsed());
+            }
             // The intervals are irregular. With regular intervals, periodic work could be seen in
             // each look or in none. Looks that were missed are not made up for.
             let interval = (0.5 + random.next()) / plan.rate;
@@ -190,37 +192,16 @@ impl Sampler {
         }
     }
 
-    /// Looks at each process. The sampler first looks at those whose core it has not taken. Then it
-    /// goes to another core and looks at the others.
-    fn look_at_all(&mut self, aside: &mut Aside, start: Instant) {
-        let core = aside.own_core();
-        let pids: Vec<u32> = self.subjects.keys().copied().collect();
-        let mut displaced = Vec::new();
-        for pid in pids {
-            if self.look_at(pid, start.elapsed(), core).is_break() {
-                displaced.push(pid);
-            }
-        }
-        if !displaced.is_empty() {
-            aside.avoid(core);
-        }
-        for pid in displaced {
-            let _ = self.look_at(pid, start.elapsed(), None);
-        }
-    }
-
-    /// Breaks if the sampler has displaced the process from this core.
-    fn look_at(&mut self, pid: u32, at: Duration, core: Option<usize>) -> ControlFlow<()> {
+    fn look_at(&mut self, pid: u32, at: Duration) {
         let Some(subject) = self.subjects.get_mut(&pid) else {
-            return ControlFlow::Continue(());
+            return;
         };
-        let seen = subject.look(&mut self.profile, &self.manner, core);
+        let seen = subject.look(&mut self.profile, &self.manner);
         let facts = &mut self.profile.facts;
-        facts.looks += u64::from(!matches!(seen, Ok(Seen::Displaced)));
+        facts.looks += 1;
         let is_failure = matches!(seen, Ok(Seen::Torn | Seen::Unnamed));
         subject.failures = if is_failure { subject.failures + 1 } else { 0 };
         match seen {
-            Ok(Seen::Displaced) => return ControlFlow::Break(()),
             Ok(Seen::Stack { stack, is_running }) => self.profile.observations.push(Observation {
                 at: at.saturating_sub(self.part_begin).as_micros() as u64,
                 pid,
@@ -240,7 +221,6 @@ impl Sampler {
         if is_failure && self.subjects[&pid].failures > MOST_FAILURES {
             self.end(pid);
         }
-        ControlFlow::Continue(())
     }
 
     fn end(&mut self, pid: u32) {

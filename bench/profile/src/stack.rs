@@ -35,8 +35,11 @@ pub struct CallStack {
     pub calls: Vec<Call>,
     /// The op that runs. 0: none.
     pub op: u64,
-    /// The words above the top of the argument stack. While an XS sub runs, its CV is one of them.
-    pub above: Vec<u64>,
+    /// How often perl had compiled a block. As long as this number stays the same, no memory of
+    /// compiled code is used again. `None`: unknown.
+    pub compiled: Option<u32>,
+    /// The top of the argument stack.
+    arguments: u64,
 }
 
 #[derive(Debug)]
@@ -63,6 +66,8 @@ const DEEPEST: usize = 100_000;
 const MOST_STACKS: usize = 64;
 /// The frames at the top that are read a second time.
 const COMPARED: usize = 8;
+/// The frames above the last known top that are read, because the stack may have grown.
+const GROWTH: usize = 4;
 /// The words above the argument stack in which an XS sub's CV is searched.
 const ABOVE: usize = 8;
 
@@ -75,20 +80,60 @@ struct Registers {
     stack: u64,
 }
 
+/// Where the top stack was at the last look. A program rarely changes the place, so most looks read
+/// all that they need in one call of the kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StackPlace {
+    /// The address of the stack's description. 0: unknown.
+    info: u64,
+    /// The address of the frames.
+    base: u64,
+    /// The number of frames.
+    count: usize,
+    /// The number of frames for which there is memory.
+    room: usize,
+}
+
+impl StackPlace {
+    fn of(layout: &PerlLayout, address: u64, info: &[u8]) -> Result<StackPlace, LookFailure> {
+        let (base, count) = frames(layout, info)?;
+        let room = int(info, layout.si_maximum).max(-1) as i64 + 1;
+        Ok(StackPlace {
+            info: address,
+            base,
+            count,
+            room: usize::try_from(room).unwrap_or(0).min(DEEPEST),
+        })
+    }
+}
+
 /// One stack of contexts: its description, and its frames from the bottom.
 struct Contexts {
     info: Vec<u8>,
     frames: Vec<u8>,
 }
 
-/// Reads the call stack once. `stack_info`: where the description of the top stack was last. A
-/// program rarely changes the place, so the description is read together with the registers.
-pub fn look(process: &PerlProcess, stack_info: &mut u64) -> Result<CallStack, LookFailure> {
-    let (first, info) = beginning(process, *stack_info)?;
-    *stack_info = first.stack_info;
+/// What is read of the top stack.
+struct TopOfStack {
+    contexts: Contexts,
+    registers: Registers,
+    compiled: Option<u32>,
+    place: StackPlace,
+}
+
+/// Reads the call stack once. `place`: where the top stack was at the last look.
+pub fn look(process: &PerlProcess, place: &mut StackPlace) -> Result<CallStack, LookFailure> {
+    let top = match top_of_stack(process, place)? {
+        Some(top) => top,
+        None => {
+            *place = find(process)?;
+            top_of_stack(process, place)?.ok_or(LookFailure::Torn)?
+        }
+    };
+    *place = top.place;
     let layout = &*process.layout;
-    let (top, registers, above) = top_of_stack(process, &first, &info)?;
-    let mut stacks = vec![top];
+    let registers = top.registers;
+    let mut stacks = vec![top.contexts];
     loop {
         let previous = word(&stacks[stacks.len() - 1].info, layout.si_previous);
         if previous == 0 {
@@ -105,8 +150,26 @@ pub fn look(process: &PerlProcess, stack_info: &mut u64) -> Result<CallStack, Lo
     Ok(CallStack {
         calls: calls(layout, &stacks, registers.statement),
         op: registers.op,
-        above,
+        compiled: top.compiled,
+        arguments: registers.stack,
     })
+}
+
+/// Returns the words above the top of the argument stack. While an XS sub runs, its CV is one of
+/// them. Empty if the process does something else now.
+pub fn above(process: &PerlProcess, stack: &CallStack) -> Vec<u64> {
+    let (first, span) = span(process);
+    let parts = [(first, span), (stack.arguments.wrapping_add(8), 8 * ABOVE)];
+    let mut bytes = vec![0; span + 8 * ABOVE];
+    if process.memory.read_parts(&parts, &mut bytes).is_err() {
+        return Vec::new();
+    }
+    let now = registers_of(process, &bytes);
+    if (now.op, now.stack) != (stack.op, stack.arguments) {
+        return Vec::new();
+    }
+    let words = bytes[span..].chunks_exact(8);
+    words.map(|eight| word(eight, 0)).collect()
 }
 
 fn read(process: &PerlProcess, address: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -126,21 +189,11 @@ fn span(process: &PerlProcess) -> (u64, usize) {
     (first, (last - first) as usize + 8)
 }
 
-/// Reads the registers and the description of the top stack, in one call of the kernel if the
-/// guessed address of the description is right.
-fn beginning(process: &PerlProcess, guess: u64) -> io::Result<(Registers, Vec<u8>)> {
-    let size = process.layout.si_size;
-    let (first, span) = span(process);
-    let mut bytes = vec![0; span + size];
-    let parts = [(first, span), (guess, size)];
-    if guess != 0 && process.memory.read_parts(&parts, &mut bytes).is_ok() {
-        let registers = registers_of(process, &bytes);
-        if registers.stack_info == guess {
-            return Ok((registers, bytes.split_off(span)));
-        }
-    }
-    let registers = registers(process)?;
-    Ok((registers, read(process, registers.stack_info, size)?))
+/// Finds the top stack.
+fn find(process: &PerlProcess) -> Result<StackPlace, LookFailure> {
+    let at = registers(process)?.stack_info;
+    let info = read(process, at, process.layout.si_size)?;
+    StackPlace::of(&process.layout, at, &info)
 }
 
 fn registers(process: &PerlProcess) -> io::Result<Registers> {
@@ -161,57 +214,71 @@ fn registers_of(process: &PerlProcess, bytes: &[u8]) -> Registers {
 }
 
 /// Reads the top stack in one call of the kernel: description, frames, registers, the upper frames
-/// again, description again. `info` is the description of a moment ago, which gives the sizes.
+/// again, description again. `None`: the stack is elsewhere, or has grown or shrunk by much.
 fn top_of_stack(
     process: &PerlProcess,
-    before: &Registers,
-    info: &[u8],
-) -> Result<(Contexts, Registers, Vec<u64>), LookFailure> {
+    place: &StackPlace,
+) -> Result<Option<TopOfStack>, LookFailure> {
+    if place.info == 0 {
+        return Ok(None);
+    }
     let layout = &*process.layout;
-    let (base, count) = frames(layout, info)?;
     let size = layout.context_size;
-    let compared = count.saturating_sub(COMPARED);
+    let asked = (place.count + GROWTH).min(place.room).max(place.count);
+    let compared = place.count.saturating_sub(COMPARED);
     let (first, span) = span(process);
+    let compiled = process.variables.compiled;
     let parts = [
-        (before.stack_info, layout.si_size),
-        (base, count * size),
+        (place.info, layout.si_size),
+        (place.base, asked * size),
         (first, span),
-        (before.stack.wrapping_add(8), 8 * ABOVE),
-        (base + (compared * size) as u64, (count - compared) * size),
-        (before.stack_info, layout.si_size),
+        (compiled.unwrap_or(0), compiled.map_or(0, |_| 4)),
+        (
+            place.base + (compared * size) as u64,
+            (asked - compared) * size,
+        ),
+        (place.info, layout.si_size),
     ];
     let parts: Vec<(u64, usize)> = parts.into_iter().filter(|part| part.1 > 0).collect();
     let mut bytes = vec![0; parts.iter().map(|part| part.1).sum()];
-    process.memory.read_parts(&parts, &mut bytes)?;
+    match process.memory.read_parts(&parts, &mut bytes) {
+        // The stack has moved, and its memory is no longer there.
+        Err(error) if error.raw_os_error() == Some(libc::EFAULT) => return Ok(None),
+        read => read?,
+    }
     let mut rest = &bytes[..];
     let mut take = |length: usize| {
         let (taken, after) = rest.split_at(length);
         rest = after;
         taken
     };
-    let info_then = take(layout.si_size);
-    let upper = take(count * size);
-    let now = registers_of(process, take(span));
-    let above = take(8 * ABOVE);
-    let again = take((count - compared) * size);
+    let info = take(layout.si_size);
+    let all = take(asked * size);
+    let registers = registers_of(process, take(span));
+    let compiled = compiled.map(|_| int(take(4), 0) as u32);
+    let again = take((asked - compared) * size);
     let info_after = take(layout.si_size);
-    let is_same = now.stack_info == before.stack_info
-        && info_then == info
-        && info_after == info
-        && are_same(layout, &upper[compared * size..], again);
-    if !is_same {
+    if registers.stack_info != place.info {
+        return Ok(None);
+    }
+    let now = StackPlace::of(layout, place.info, info)?;
+    if now.base != place.base || now.count > asked || now.count < compared {
+        return Ok(None);
+    }
+    let upper = &all[compared * size..now.count * size];
+    if info_after != info || !are_same(layout, upper, again) {
         return Err(LookFailure::Torn);
     }
-    let above = if now.stack == before.stack {
-        above.chunks_exact(8).map(|eight| word(eight, 0)).collect()
-    } else {
-        Vec::new()
-    };
     let contexts = Contexts {
         info: info.to_vec(),
-        frames: upper.to_vec(),
+        frames: all[..now.count * size].to_vec(),
     };
-    Ok((contexts, now, above))
+    Ok(Some(TopOfStack {
+        contexts,
+        registers,
+        compiled,
+        place: now,
+    }))
 }
 
 /// Compares two stacks by the parts of each frame that identify the sub and its caller.

@@ -1,17 +1,19 @@
 //! One process that is sampled. A look at the process tells whether it runs, and its call stack.
 //!
-//! A process that waits and has not run since the last look is not read again: its call stack is
-//! the same. The kernel's times of the process show this, in one read.
+//! A process that has had no core since the last look is not read again: its call stack is the same.
+//! The scheduler's records of the process show this without a system call. Without these records,
+//! the kernel's times of the process show it of a process that waits.
 
 use crate::activity::{Activity, ActivityWatch};
 use crate::builtin;
-use crate::clock::{ProcessorClock, ProcessorTimes};
+use crate::clock::ProcessorClock;
 use crate::error::ProfileError;
 use crate::filter::RequestFilter;
-use crate::names::{NameCache, NamedStack};
+use crate::names::NameCache;
 use crate::process::PerlProcess;
 use crate::profile::{FrameKind, FrameLabel, Profile};
-use crate::stack::{look, CallStack, LookFailure};
+use crate::stack::{above, look, CallStack, LookFailure, StackPlace};
+use crate::switches::{Switch, Switches, Turn};
 
 pub struct Subject {
     pub process: PerlProcess,
@@ -20,24 +22,33 @@ pub struct Subject {
     pub failures: u32,
     activity: ActivityWatch,
     names: NameCache,
-    /// Where the description of perl's stack was at the last look.
-    stack_info: u64,
+    /// `None`: the kernel does not tell who has a core.
+    switches: Option<Switches>,
+    place: StackPlace,
     rest: Option<Rest>,
 }
 
-/// The last look, at a process that waited.
+/// The last look, at a process without a core.
 struct Rest {
-    times: ProcessorTimes,
+    mark: u64,
     seen: Seen,
+}
+
+/// The beginning of a look.
+struct Moment {
+    /// The mark changes when the process gets a core or loses it.
+    mark: u64,
+    /// `None`: unknown.
+    turn: Option<Turn>,
 }
 
 /// The settings of all looks.
 #[derive(Default)]
 pub struct LookManner {
-    /// Whether there is only one core. A process then never runs during a look, so a process that
-    /// could run counts as running.
-    pub is_alone: bool,
     pub only: Option<RequestFilter>,
+    /// When and where the sampler has got its core for these looks. The process that it has
+    /// displaced there has run until this moment, so it counts as running.
+    pub arrival: Option<Switch>,
 }
 
 pub struct Vanished;
@@ -54,12 +65,22 @@ pub enum Seen {
     Idle,
     /// The process works on a request that the filter excludes.
     Other { is_running: bool },
-    /// The process could run, but the sampler has its core.
-    Displaced,
     /// The stack changed during each try.
     Torn,
     /// perl has freed what the names are read from.
     Unnamed,
+}
+
+impl Seen {
+    /// Returns what the next look sees if the process has had no core until then.
+    fn without_a_core(self) -> Seen {
+        let is_running = false;
+        match self {
+            Seen::Stack { stack, .. } => Seen::Stack { stack, is_running },
+            Seen::Other { .. } => Seen::Other { is_running },
+            other => other,
+        }
+    }
 }
 
 /// The number of tries after which a look is given up.
@@ -76,7 +97,8 @@ impl Subject {
             process,
             failures: 0,
             names: NameCache::default(),
-            stack_info: 0,
+            switches: Switches::of(pid),
+            place: StackPlace::default(),
             rest: None,
         })
     }
@@ -87,59 +109,95 @@ impl Subject {
         self.rest = None;
     }
 
-    /// `core`: the sampler's core, if it can go aside. A look at a process that waits for this core
-    /// returns [`Seen::Displaced`].
-    pub fn look(
-        &mut self,
-        profile: &mut Profile,
-        manner: &LookManner,
-        core: Option<usize>,
-    ) -> Result<Seen, Vanished> {
-        let times = self.clock.read();
+    pub fn look(&mut self, profile: &mut Profile, manner: &LookManner) -> Result<Seen, Vanished> {
+        let moment = self.moment();
         if let Some(rest) = &self.rest {
             // A process that has been woken but has no core yet still counts as waiting.
-            if Some(rest.times) == times {
+            if rest.mark == moment.mark {
                 profile.facts.at_rest += 1;
                 return Ok(rest.seen);
             }
         }
-        let before = self.clock.count();
         let Some(stack) = self.steady_look()? else {
             return Ok(Seen::Torn);
         };
-        let is_on_core = manner.is_alone || before.is_none() || self.clock.count() > before;
-        let activity = self.activity(manner, before, is_on_core)?;
-        let has_no_core = !is_on_core && activity == Activity::Running;
-        if has_no_core && core.is_some() && self.clock.core() == core {
-            return Ok(Seen::Displaced);
-        }
-        let is_running = is_on_core && activity == Activity::Running;
+        let Ok(frames) = self.names.name(&self.process, &stack, profile) else {
+            return Ok(Seen::Unnamed);
+        };
+        let runs_no_perl = frames.len() == 1 && profile.frames[frames[0] as usize].line == 0;
+        let is_idle = self.process.is_ours && runs_no_perl;
+        let (activity, is_on_core) = self.activity(manner, &moment, is_idle)?;
         let is_waiting = activity != Activity::Running;
-        let seen = self.seen(profile, manner, &stack, activity, is_running);
-        self.rest = times
-            .filter(|_| is_waiting && !matches!(seen, Seen::Unnamed))
-            .map(|times| Rest { times, seen });
+        let is_running = is_on_core && !is_waiting;
+        let seen = match is_idle && is_waiting {
+            true => Seen::Idle,
+            false => self.seen(profile, manner, &stack, frames, activity, is_running),
+        };
+        let is_at_rest = match moment.turn {
+            Some(turn) => turn != Turn::Running && !self.has_run_since(&moment),
+            None => is_waiting,
+        };
+        self.rest = is_at_rest.then(|| Rest {
+            mark: moment.mark,
+            seen: seen.without_a_core(),
+        });
         Ok(seen)
     }
 
-    /// Returns what the process does. A process that was on a core during the look runs: the kernel
-    /// is not asked. If the process has begun to run after the look, the look did not see it wait.
+    fn moment(&mut self) -> Moment {
+        let Some(switches) = &self.switches else {
+            let times = self.clock.read();
+            return Moment {
+                mark: times.map_or(0, |times| times.turns),
+                turn: None,
+            };
+        };
+        self.clock.read_if_due();
+        match switches.now() {
+            Some(state) => Moment {
+                mark: state.mark,
+                turn: Some(state.turn),
+            },
+            None => Moment {
+                mark: 0,
+                turn: None,
+            },
+        }
+    }
+
+    /// Whether the process has got or lost a core since the look began.
+    fn has_run_since(&self, moment: &Moment) -> bool {
+        let switches = self.switches.as_ref();
+        switches.is_some_and(|switches| switches.mark() != moment.mark)
+    }
+
+    /// Returns what the process does, and whether it was on a core. If the process has begun to run
+    /// after the look, the look did not see it wait. `is_idle`: it does not matter for what the
+    /// process waits.
     fn activity(
         &mut self,
         manner: &LookManner,
-        before: Option<u64>,
-        is_on_core: bool,
-    ) -> Result<Activity, Vanished> {
-        let is_known = !manner.is_alone && before.is_some();
-        if is_known && is_on_core {
-            return Ok(Activity::Running);
+        moment: &Moment,
+        is_idle: bool,
+    ) -> Result<(Activity, bool), Vanished> {
+        let has_run = self.has_run_since(moment);
+        match moment.turn {
+            Some(Turn::Running) => Ok((Activity::Running, true)),
+            Some(_) if has_run => Ok((Activity::Running, true)),
+            Some(Turn::Preempted(lost)) => {
+                let is_displaced = manner.arrival.is_some_and(|it| lost.was_for(it));
+                Ok((Activity::Running, is_displaced))
+            }
+            Some(Turn::Waiting) if is_idle => Ok((Activity::Waiting(String::new()), false)),
+            Some(Turn::Waiting) => {
+                let activity = self.activity.now().map_err(|_| Vanished)?;
+                match self.has_run_since(moment) {
+                    true => Ok((Activity::Running, true)),
+                    false => Ok((activity, false)),
+                }
+            }
+            None => Ok((self.activity.now().map_err(|_| Vanished)?, true)),
         }
-        let activity = self.activity.now().map_err(|_| Vanished)?;
-        let has_run = is_known && self.clock.count() > before;
-        Ok(match has_run {
-            true => Activity::Running,
-            false => activity,
-        })
     }
 
     fn seen(
@@ -147,22 +205,14 @@ impl Subject {
         profile: &mut Profile,
         manner: &LookManner,
         stack: &CallStack,
+        mut frames: Vec<u32>,
         activity: Activity,
         is_running: bool,
     ) -> Seen {
-        let Ok(NamedStack { mut frames, op }) = self.names.name(&self.process, stack, profile)
-        else {
-            return Seen::Unnamed;
-        };
-        let runs_no_perl = frames.len() == 1 && profile.frames[frames[0] as usize].line == 0;
-        if self.process.is_ours && runs_no_perl && activity != Activity::Running {
-            return Seen::Idle;
-        }
         if manner.only.as_ref().is_some_and(|only| !self.serves(only)) {
             return Seen::Other { is_running };
         }
-        let leaf = op.and_then(|op| self.leaf(op, stack));
-        frames.extend(leaf.map(|leaf| profile.frame(leaf)));
+        frames.extend(self.leaf(stack).map(|leaf| profile.frame(leaf)));
         if let Activity::Waiting(what) = activity {
             frames.push(profile.frame(plain(format!("wait: {what}"), FrameKind::Wait)));
         }
@@ -180,7 +230,7 @@ impl Subject {
     /// Looks until two reads agree. `None`: the stack changed during each try.
     fn steady_look(&mut self) -> Result<Option<CallStack>, Vanished> {
         for _ in 0..TRIES {
-            match look(&self.process, &mut self.stack_info) {
+            match look(&self.process, &mut self.place) {
                 Ok(stack) => return Ok(Some(stack)),
                 Err(LookFailure::Torn) => {}
                 Err(LookFailure::Gone) => return Err(Vanished),
@@ -190,9 +240,11 @@ impl Subject {
     }
 
     /// Returns the frame of the running XS sub or builtin, if it gets a frame of its own.
-    fn leaf(&mut self, op: u16, stack: &CallStack) -> Option<FrameLabel> {
+    fn leaf(&mut self, stack: &CallStack) -> Option<FrameLabel> {
+        let op = self.names.op(&self.process, stack)?;
         if usize::from(op) == self.process.layout.op_call {
-            let name = self.names.xs_sub(&self.process, &stack.above)?;
+            let above = above(&self.process, stack);
+            let name = self.names.xs_sub(&self.process, &above)?;
             return Some(plain(name.to_string(), FrameKind::Xs));
         }
         let (name, kind) = builtin::frame(self.process.op_name(op)?)?;

@@ -54,6 +54,7 @@ const layout_entry mehari_perl_layout[] = {
   VARIABLE(curcop),
   VARIABLE(curstackinfo),
   VARIABLE(stack_sp),
+  VARIABLE(cop_seqmax),
   VARIABLE(sv_arenaroot),
   VARIABLE(defstash),
   VARIABLE(main_cv),
