@@ -16,6 +16,7 @@ assets! {
     "console.css": Style,
     "mark.svg": Picture,
     "main.js": Script,
+    "ask.js": Script,
     "chart.js": Script,
     "elements.js": Script,
     "samples.js": Script,
@@ -48,6 +49,17 @@ mod tests {
 
     /// The limit for a load of the page.
     const MOST_BYTES: usize = 150_000;
+
+    #[test]
+    fn page_names_every_module_so_that_no_module_waits_for_another() {
+        let all = all();
+        let page = String::from_utf8_lossy(&all[""].plain).into_owned();
+        let modules = all.keys().filter(|name| name.ends_with(".js"));
+        for module in modules {
+            let is_named = |attribute: &str| page.contains(&format!("{attribute}=\"{module}\""));
+            assert!(is_named("href") || is_named("src"), "{module}");
+        }
+    }
 
     #[test]
     fn pages_are_small_and_name_no_other_host() {

@@ -1,5 +1,6 @@
 // Runs the console: asks the server once a second while the page is visible, and shows one page.
 
+import { ask, takeFirst } from "./ask.js";
 import { el, say } from "./elements.js";
 import { Samples } from "./samples.js";
 import { BackEndsPage } from "./back_ends.js";
@@ -24,10 +25,10 @@ const place = document.getElementById("page"), state = document.getElementById("
 const samples = new Samples(), made = new Map();
 let status = null, current = null;
 
-// Returns the server's figures. Throws the reason if there are none. The field is proof that this
-// page asks: a page of another site cannot send it.
+// Returns the server's figures. Throws the reason if there are none.
 async function read(what) {
-  const answer = await fetch(`api/${what}`, { cache: "no-store", headers: { "X-Mehari-Console": "1" } });
+  const first = what === "now" ? takeFirst() : null;
+  const answer = await (first ?? ask(what));
   const isJson = answer.headers.get("content-type") === "application/json";
   const figures = isJson ? await answer.json() : {};
   if (!answer.ok) throw new Error(figures.error ?? `the server answers with status ${answer.status}`);

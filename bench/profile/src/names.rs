@@ -1,10 +1,10 @@
 //! Finds the names for the addresses of a look: subs, files, lines, XS subs.
 //!
 //! perl uses freed memory again, so an address alone names nothing for long. The cache keeps the
-//! bytes behind each address. It reads the bytes of a stack again when perl has compiled something
-//! since they were compared, or when the stack has a frame that is new in it: memory of code that
-//! was freed is code again only after perl has compiled. A closure may be freed and another one made
-//! in its place without this, but the other one executes other statements, so its frame is new.
+//! bytes behind each address. It reads the bytes of a stack again in two cases: perl has compiled
+//! something since they were compared, or the stack has a frame that the cache does not know.
+//! Memory of freed code is code again only after perl has compiled. A closure may take the place of
+//! a freed one without this, but it executes other statements, so its frame is another frame.
 
 use crate::memory::{int, word};
 use crate::process::PerlProcess;

@@ -1,8 +1,8 @@
 //! One process that is sampled. A look at the process tells whether it runs, and its call stack.
 //!
-//! A process that has had no core since the last look is not read again: its call stack is the same.
-//! The scheduler's records of the process show this without a system call. Without these records,
-//! the kernel's times of the process show it of a process that waits.
+//! A process that has had no core since the last look is not read again: its call stack is the
+//! same. The scheduler's records of the process show this without a system call. Without these
+//! records, the kernel's times of the process show it of a process that waits.
 
 use crate::activity::{Activity, ActivityWatch};
 use crate::builtin;
