@@ -43,15 +43,6 @@ impl TraceParent {
         (ends && trace != 0 && span != 0).then_some(parent)
     }
 
-    /// Reads the only value among these. Several fields are none.
-    pub fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Option<TraceParent> {
-        let first = values.next()?;
-        match values.next() {
-            None => TraceParent::parse(first),
-            Some(_) => None,
-        }
-    }
-
     pub fn is_sampled(self) -> bool {
         self.flags & TraceParent::SAMPLED != 0
     }
@@ -179,10 +170,6 @@ mod tests {
         ] {
             assert_eq!(TraceParent::parse(text.as_bytes()), None, "{text}");
         }
-        let twice = [GOOD.as_bytes(); 2];
-        assert_eq!(TraceParent::only(twice.into_iter()), None);
-        assert!(TraceParent::only(twice.into_iter().take(1)).is_some());
-        assert_eq!(TraceParent::only(std::iter::empty()), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod statement;
 mod texts;
 
 pub use identity::SpanIdentity;
-pub use texts::RequestTexts;
+pub use texts::{RequestTexts, TextParts};
 
 use crate::trace::{Timeline, TraceContext};
 use collector::{Collector, Refusal};
@@ -59,6 +59,7 @@ impl SampledRequest {
 
 /// A sampled request that has ended.
 pub struct ExportedRequest {
+    /// Holds the texts of the request. Those of the timeline may be empty.
     pub request: SampledRequest,
     pub timeline: Timeline,
     /// When the last holder of the timeline has gone.
@@ -77,8 +78,7 @@ impl ExportedRequest {
     fn bytes(&self) -> usize {
         const EACH: usize = 100;
         let names: usize = self.timeline.perl.iter().map(|part| part.name.len()).sum();
-        let texts = self.timeline.target.len() + self.request.texts.bytes();
-        EACH * (10 + self.spans() as usize) + names + texts
+        EACH * (10 + self.spans() as usize) + names + self.request.texts.bytes()
     }
 }
 

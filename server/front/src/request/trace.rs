@@ -10,11 +10,41 @@ use std::hash::BuildHasher;
 
 const PARENT: &[u8] = b"traceparent";
 const STATE: &[u8] = b"tracestate";
+const USER_AGENT: &[u8] = b"user-agent";
 
-/// Returns the client's trace context. Several fields `traceparent`, or one that breaks a rule, are
-/// none.
-pub fn parent(fields: Fields<'_>) -> Option<TraceParent> {
-    TraceParent::only(values(fields, PARENT))
+/// What the spans of a request need of its fields, found in one pass.
+#[derive(Default)]
+pub struct TracedFields<'a> {
+    /// The value of the last traceparent.
+    parent: &'a [u8],
+    parents: usize,
+    /// The first value. Empty if there is none.
+    pub user_agent: &'a [u8],
+}
+
+impl<'a> TracedFields<'a> {
+    pub fn of(fields: Fields<'a>) -> TracedFields<'a> {
+        let mut found = TracedFields::default();
+        for (name, value) in fields.iter() {
+            if name.len() == PARENT.len() && name.eq_ignore_ascii_case(PARENT) {
+                (found.parent, found.parents) = (value, found.parents + 1);
+            } else if name.len() == USER_AGENT.len()
+                && found.user_agent.is_empty()
+                && name.eq_ignore_ascii_case(USER_AGENT)
+            {
+                found.user_agent = value;
+            }
+        }
+        found
+    }
+
+    /// Returns the client's trace context. Several fields `traceparent`, or one that breaks a rule,
+    /// are none.
+    pub fn parent(&self) -> Option<TraceParent> {
+        (self.parents == 1)
+            .then(|| TraceParent::parse(self.parent))
+            .flatten()
+    }
 }
 
 /// Returns the client's `tracestate`, if it is valid.
@@ -31,7 +61,7 @@ fn values<'a>(fields: Fields<'a>, name: &'static [u8]) -> impl Iterator<Item = &
 
 /// Whether the request has a valid traceparent.
 pub fn has_trace(request: &Request<'_>) -> bool {
-    parent(request.fields).is_some()
+    TracedFields::of(request.fields).parent().is_some()
 }
 
 /// Makes a new value.
@@ -158,7 +188,9 @@ mod tests {
             (b"traceparent", made[0].as_bytes()),
             (b"TRACEPARENT", made[1].as_bytes()),
         ];
-        assert_eq!(parent(Fields::List(&fields)), None);
-        assert!(parent(Fields::List(&fields[..1])).is_some());
+        for (count, fields) in [(2, Fields::List(&fields)), (1, Fields::List(&fields[..1]))] {
+            let found = TracedFields::of(fields).parent();
+            assert_eq!(found.is_some(), count == 1);
+        }
     }
 }

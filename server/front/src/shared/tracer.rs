@@ -219,12 +219,16 @@ impl Tracer {
             forget_arrival(request.peer);
             return None;
         }
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        // Of a request that is only exported, `sampled` has the texts.
+        let text = |bytes: &[u8]| match watcher {
+            Some(_) => String::from_utf8_lossy(bytes).into_owned(),
+            None => String::new(),
+        };
         let timeline = Timeline {
             request_id: request.id,
             method: match known_method(request.method) {
                 Some(known) => known.into(),
-                None => text(request.method).into(),
+                None => String::from_utf8_lossy(request.method).into_owned().into(),
             },
             target: text(request.target),
             client: text(request.peer.remote_addr.as_bytes()),

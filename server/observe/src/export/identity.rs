@@ -12,11 +12,20 @@ pub struct SpanIdentity {
     pub inner: u64,
 }
 
+/// The step of the generator SplitMix64.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl SpanIdentity {
+    /// Returns the state after this one of a generator whose numbers are those below its states.
+    #[inline]
+    pub fn next_state(state: u64) -> u64 {
+        state.wrapping_add(STEP)
+    }
+
     /// Returns the number of one of the spans below a span: never 0, and as good as random, because
     /// the number of the span around it is. The function is that of the generator SplitMix64.
+    #[inline]
     pub fn below(span: u64, index: u64) -> u64 {
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut mixed = span.wrapping_add(STEP.wrapping_mul(index + 1));
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -15,14 +15,16 @@ pub fn text(out: &mut Vec<u8>, text: &str) {
     json_string(out, text.as_bytes());
 }
 
+/// The lower eight digits of a number are those below this one.
+pub const LOW: u64 = 100_000_000;
+
 /// Returns a number in 19 digits, which nanoseconds since 1970 have until 2286. A higher digit is
 /// dropped.
 #[inline]
 pub fn nanoseconds(number: u64) -> [u8; 19] {
-    const EIGHT: u64 = 100_000_000;
     let mut text = [0; 19];
-    let (high, low) = (number / EIGHT, number % EIGHT);
-    let (highest, middle) = (high / EIGHT, high % EIGHT);
+    let (high, low) = (number / LOW, number % LOW);
+    let (highest, middle) = (high / LOW, high % LOW);
     text[..3].copy_from_slice(&eight_digits(highest % 1000)[5..]);
     text[3..11].copy_from_slice(&eight_digits(middle));
     text[11..].copy_from_slice(&eight_digits(low));
@@ -32,7 +34,7 @@ pub fn nanoseconds(number: u64) -> [u8; 19] {
 /// Returns a number below 10^8 in eight digits, all of which are made at once: the number is split
 /// into two, four and then eight lanes of one word, by multiplications in place of divisions.
 #[inline]
-fn eight_digits(number: u64) -> [u8; 8] {
+pub fn eight_digits(number: u64) -> [u8; 8] {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let twos = ((fours - 100 * hundreds) << 16) | hundreds;
@@ -88,6 +90,13 @@ impl<'a> Attributes<'a> {
     pub fn text(&mut self, key: Key, value: &str) {
         self.key(key);
         text(self.out, cut(value));
+        self.out.extend_from_slice(b"}}");
+    }
+
+    /// Adds a text of any bytes.
+    pub fn bytes(&mut self, key: Key, value: &[u8]) {
+        self.key(key);
+        json_string(self.out, value);
         self.out.extend_from_slice(b"}}");
     }
 

@@ -35,6 +35,15 @@ pub enum SpanSubject<'a> {
 }
 
 impl SpanSubject<'_> {
+    /// Returns the name of a part of the front that has no attributes.
+    #[inline]
+    pub fn plain_name(self) -> Option<&'static str> {
+        match self {
+            SpanSubject::Front(part, _) if part.name != BACK_END => Some(part.name),
+            _ => None,
+        }
+    }
+
     /// Returns how well the part fits as the one that programs and back ends know as their parent.
     /// 0: not at all.
     pub fn rank_as_inner(self) -> u8 {
@@ -50,8 +59,10 @@ impl SpanSubject<'_> {
     pub fn write(self, out: &mut Vec<u8>) {
         match self {
             SpanSubject::Whole(request) => write_whole(out, request),
-            SpanSubject::Front(part, call) if part.name == BACK_END => write_back_end(out, call),
-            SpanSubject::Front(part, _) => begin(out, part.name, INTERNAL),
+            SpanSubject::Front(part, _) if part.name != BACK_END => {
+                begin(out, part.name, INTERNAL);
+            }
+            SpanSubject::Front(_, call) => write_back_end(out, call),
             SpanSubject::Queue => begin(out, "queue", INTERNAL),
             SpanSubject::Perl(part) if part.kind == "statement" => write_statement(out, part),
             SpanSubject::Perl(part) => write_perl(out, part),
@@ -93,21 +104,19 @@ fn write_whole(out: &mut Vec<u8>, exported: &ExportedRequest) {
         attributes.text(text_key!("http.request.method_original"), &timeline.method);
     }
     attributes.word(text_key!("url.scheme"), request.scheme);
-    attributes.text(text_key!("url.path"), without_query(&timeline.target));
-    attributes.text(text_key!("server.address"), request.texts.host());
+    let texts = &request.texts;
+    attributes.bytes(text_key!("url.path"), path_of(texts.target()));
+    attributes.bytes(text_key!("server.address"), texts.host());
     if let Some(port) = request.port {
         attributes.number(number_key!("server.port"), port);
     }
-    attributes.text(
-        text_key!("client.address"),
-        request.texts.client().unwrap_or(&timeline.client),
-    );
-    attributes.text(text_key!("network.peer.address"), &timeline.client);
+    let client = texts.client().unwrap_or(texts.peer());
+    attributes.bytes(text_key!("client.address"), client);
+    attributes.bytes(text_key!("network.peer.address"), texts.peer());
     attributes.word(text_key!("network.protocol.version"), request.version);
     attributes.number(number_key!("http.response.status_code"), timeline.status);
-    let user_agent = request.texts.user_agent();
-    if !user_agent.is_empty() {
-        attributes.text(text_key!("user_agent.original"), user_agent);
+    if !texts.user_agent().is_empty() {
+        attributes.bytes(text_key!("user_agent.original"), texts.user_agent());
     }
     attributes.number(number_key!("mehari.request.id"), timeline.request_id);
     if timeline.left_out > 0 {
@@ -251,6 +260,11 @@ fn system(driver: Option<&str>) -> &'static str {
         Some("Firebird" | "InterBase") => "firebirdsql",
         Some(_) | None => "other_sql",
     }
+}
+
+fn path_of(target: &[u8]) -> &[u8] {
+    let query = target.iter().position(|byte| *byte == b'?');
+    &target[..query.unwrap_or(target.len())]
 }
 
 fn without_query(target: &str) -> &str {

@@ -88,7 +88,12 @@ impl Clock {
 fn write_request(out: &mut Vec<u8>, request: &ExportedRequest, clock: &Clock) {
     let mut beginning = Beginning::of(request.request.identity.trace);
     for span in &spans(request) {
-        beginning.write(out, span, clock);
+        beginning.set(span, clock);
+        if let Some(name) = span.part.plain_name() {
+            beginning.write_plain(out, name);
+            continue;
+        }
+        beginning.write(out, span.parent.is_some());
         if let (SpanSubject::Whole(_), Some(state)) = (span.part, &request.request.state) {
             out.extend_from_slice(b"\"traceState\":");
             json::text(out, state);
@@ -100,19 +105,24 @@ fn write_request(out: &mut Vec<u8>, request: &ExportedRequest, clock: &Clock) {
 }
 
 /// The members that each span has. Only numbers and times differ, so the next span's are written
-/// over those of the last one.
+/// over those of the last one, as far as they differ.
 struct Beginning {
     text: [u8; BEGINNING.len()],
-    /// The time in the text at which the last span ends.
+    /// What is in the text.
+    parent: u64,
     until: u64,
+    /// The higher digits of the time in the text at which the last span ends.
+    until_high: u64,
 }
 
+/// The members up to the name of a part of the server itself.
 const BEGINNING: &str = concat!(
     "{\"traceId\":\"00000000000000000000000000000000\"",
     ",\"spanId\":\"0000000000000000\"",
     ",\"parentSpanId\":\"0000000000000000\"",
     ",\"startTimeUnixNano\":\"0000000000000000000\"",
-    ",\"endTimeUnixNano\":\"0000000000000000000\","
+    ",\"endTimeUnixNano\":\"0000000000000000000\",",
+    "\"kind\":1,\"name\":\""
 );
 /// The positions of the values in the text.
 const TRACE: usize = "{\"traceId\":\"".len();
@@ -120,6 +130,8 @@ const SPAN: usize = TRACE + 32 + "\",\"spanId\":\"".len();
 const PARENT: usize = SPAN + 16 + "\",\"parentSpanId\":\"".len();
 const FROM: usize = PARENT + 16 + "\",\"startTimeUnixNano\":\"".len();
 const UNTIL: usize = FROM + 19 + "\",\"endTimeUnixNano\":\"".len();
+/// Where the kind begins.
+const KIND: usize = UNTIL + 19 + "\",".len();
 /// The member of the parent, with its comma.
 const PARENTS_MEMBER: std::ops::Range<usize> = SPAN + 17..PARENT + 17;
 
@@ -127,7 +139,12 @@ impl Beginning {
     fn of(trace: u128) -> Beginning {
         let mut text = [0; BEGINNING.len()];
         text.copy_from_slice(BEGINNING.as_bytes());
-        let mut beginning = Beginning { text, until: 0 };
+        let mut beginning = Beginning {
+            text,
+            parent: 0,
+            until: 0,
+            until_high: 0,
+        };
         *beginning.at::<TRACE, 16>() = hex::sixteen_lower((trace >> 64) as u64);
         *beginning.at::<{ TRACE + 16 }, 16>() = hex::sixteen_lower(trace as u64);
         beginning
@@ -140,7 +157,9 @@ impl Beginning {
         place.expect("the text has all values")
     }
 
-    fn write(&mut self, out: &mut Vec<u8>, span: &Span<'_>, clock: &Clock) {
+    /// Sets the numbers and times of a span.
+    #[inline]
+    fn set(&mut self, span: &Span<'_>, clock: &Clock) {
         *self.at::<SPAN, 16>() = hex::sixteen_lower(span.id);
         // Most spans begin when the last one has ended.
         if span.from == self.until {
@@ -148,18 +167,43 @@ impl Beginning {
         } else {
             *self.at::<FROM, 19>() = json::nanoseconds(clock.time_of_day(span.from));
         }
-        *self.at::<UNTIL, 19>() = json::nanoseconds(clock.time_of_day(span.until));
-        self.until = span.until;
-        match span.parent {
-            Some(parent) => {
-                *self.at::<PARENT, 16>() = hex::sixteen_lower(parent);
-                out.extend_from_slice(&self.text);
-            }
-            None => {
-                out.extend_from_slice(&self.text[..PARENTS_MEMBER.start]);
-                out.extend_from_slice(&self.text[PARENTS_MEMBER.end..]);
-            }
+        self.set_until(span.until, clock.time_of_day(span.until));
+        if let Some(parent) = span.parent.filter(|parent| *parent != self.parent) {
+            *self.at::<PARENT, 16>() = hex::sixteen_lower(parent);
+            self.parent = parent;
         }
+    }
+
+    /// Sets the time at which the span ends. The higher digits are mostly those of the last span.
+    #[inline]
+    fn set_until(&mut self, until: u64, time_of_day: u64) {
+        self.until = until;
+        let high = time_of_day / json::LOW;
+        if high == self.until_high {
+            *self.at::<{ UNTIL + 11 }, 8>() = json::eight_digits(time_of_day % json::LOW);
+        } else {
+            *self.at::<UNTIL, 19>() = json::nanoseconds(time_of_day);
+            self.until_high = high;
+        }
+    }
+
+    /// Writes the members up to the kind.
+    fn write(&self, out: &mut Vec<u8>, has_parent: bool) {
+        if has_parent {
+            return out.extend_from_slice(&self.text[..KIND]);
+        }
+        out.extend_from_slice(&self.text[..PARENTS_MEMBER.start]);
+        out.extend_from_slice(&self.text[PARENTS_MEMBER.end..KIND]);
+    }
+
+    /// Writes a span that has a parent, a name without escapes and nothing else.
+    #[inline]
+    fn write_plain(&self, out: &mut Vec<u8>, name: &str) {
+        const END: &[u8] = b"\"},";
+        out.reserve(self.text.len() + name.len() + END.len());
+        out.extend_from_slice(&self.text);
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(END);
     }
 }
 

@@ -60,7 +60,13 @@ fn exported(timeline: Timeline) -> ExportedRequest {
         flags: 1,
         scheme: "https",
         version: "2",
-        texts: RequestTexts::new(b"site.example", b"198.51.100.1", b"a \"browser\"\n"),
+        texts: RequestTexts::new(TextParts {
+            target: timeline.target.as_bytes(),
+            peer: timeline.client.as_bytes(),
+            host: b"site.example",
+            client: b"198.51.100.1",
+            user_agent: b"a \"browser\"\n",
+        }),
         port: None,
     };
     ExportedRequest {
@@ -284,7 +290,7 @@ fn queue_has_limits_of_requests_and_of_bytes() {
     assert!(batch(&queue).is_none());
     let queue = Queue::new(10_000);
     let mut large = timeline();
-    large.target = "x".repeat(1 << 20);
+    large.perl[0].name = "x".repeat(1 << 20);
     let pushed = (0..100)
         .filter(|_| queue.push(exported(large.clone())))
         .count();

@@ -3,7 +3,7 @@
 use super::sampler::Sample;
 use crate::request::{Fields, Peer, Protocol};
 use mehari_http::host::split_port;
-use mehari_observe::export::{RequestTexts, SampledRequest};
+use mehari_observe::export::{RequestTexts, SampledRequest, TextParts};
 
 /// A request whose head is complete.
 pub struct BegunRequest<'a> {
@@ -22,7 +22,7 @@ pub struct BegunRequest<'a> {
 
 impl BegunRequest<'_> {
     /// Returns what the exporter needs of the request beyond its timeline.
-    pub(super) fn sampled(&self, sample: Sample) -> SampledRequest {
+    pub(super) fn sampled(&self, sample: Sample<'_>) -> SampledRequest {
         let (host, port) = match split_port(self.host) {
             (b"", _) => (
                 self.peer.server_addr.as_bytes(),
@@ -44,11 +44,13 @@ impl BegunRequest<'_> {
                 Protocol::Http11 => "1.1",
                 Protocol::Http2 => "2",
             },
-            texts: RequestTexts::new(
+            texts: RequestTexts::new(TextParts {
+                target: self.target,
+                peer: self.peer.remote_addr.as_bytes(),
                 host,
-                self.named_client(),
-                self.fields.get("user-agent").unwrap_or_default(),
-            ),
+                client: self.named_client(),
+                user_agent: sample.user_agent,
+            }),
             port,
         }
     }

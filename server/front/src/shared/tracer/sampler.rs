@@ -1,6 +1,7 @@
 //! Chooses the requests whose spans are exported (`TraceExport`), and gives their spans numbers.
 
-use crate::request::{trace, Fields};
+use crate::request::trace::{self, TracedFields};
+use crate::request::Fields;
 use mehari_http::trace_context::TraceParent;
 use mehari_observe::export::{Exporter, SpanIdentity};
 use std::cell::Cell;
@@ -9,12 +10,13 @@ use std::hash::BuildHasher;
 
 /// The trace context of a sampled request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub struct Sample<'a> {
     pub identity: SpanIdentity,
     /// The client's `tracestate`.
     pub state: Option<String>,
     /// The bits of the field traceparent for programs and back ends.
     pub flags: u8,
+    pub user_agent: &'a [u8],
 }
 
 pub struct Sampler {
@@ -49,18 +51,20 @@ impl Sampler {
     }
 
     /// Decides whether a request with these fields is sampled.
-    pub fn sample(&self, fields: Fields<'_>) -> Option<Sample> {
+    pub fn sample<'a>(&self, fields: Fields<'a>) -> Option<Sample<'a>> {
         sample(&self.chance, self.follows_parents, fields)
     }
 }
 
-fn sample(chance: &Chance, follows_parents: bool, fields: Fields<'_>) -> Option<Sample> {
-    let parent = if follows_parents {
-        let parent = trace::parent(fields);
+fn sample<'a>(chance: &Chance, follows_parents: bool, fields: Fields<'a>) -> Option<Sample<'a>> {
+    let (parent, read) = if follows_parents {
+        let read = TracedFields::of(fields);
+        let parent = read.parent();
         let is_sampled = parent.map_or_else(|| chance.comes(), TraceParent::is_sampled);
-        is_sampled.then_some(parent)?
+        is_sampled.then_some((parent, read))?
     } else {
-        chance.comes().then(|| trace::parent(fields))?
+        let read = chance.comes().then(|| TracedFields::of(fields))?;
+        (read.parent(), read)
     };
     let flags = parent.map_or(0, |parent| parent.flags);
     let number = chance.number();
@@ -75,6 +79,7 @@ fn sample(chance: &Chance, follows_parents: bool, fields: Fields<'_>) -> Option<
         },
         state: parent.and_then(|_| trace::state(fields)),
         flags: flags | TraceParent::SAMPLED,
+        user_agent: read.user_agent,
     })
 }
 
@@ -83,8 +88,8 @@ struct Chance {
     one_in: u32,
     /// The number of requests until the next one is taken.
     until_next: Cell<u32>,
-    random: RandomState,
-    drawn: Cell<u64>,
+    /// The state of the generator. It begins with a random number.
+    state: Cell<u64>,
 }
 
 impl Chance {
@@ -92,8 +97,7 @@ impl Chance {
         let chance = Chance {
             one_in,
             until_next: Cell::new(0),
-            random: RandomState::new(),
-            drawn: Cell::new(0),
+            state: Cell::new(RandomState::new().hash_one(one_in)),
         };
         chance.until_next.set(chance.gap());
         chance
@@ -117,11 +121,12 @@ impl Chance {
         true
     }
 
-    /// Returns a random number above 0.
+    /// Returns a random number above 0. Numbers of traces must be unique, but no secret depends on
+    /// them. The generator therefore takes a few instructions only.
     fn number(&self) -> u64 {
-        let drawn = self.drawn.get();
-        self.drawn.set(drawn.wrapping_add(1));
-        self.random.hash_one(drawn).max(1)
+        let state = self.state.get();
+        self.state.set(SpanIdentity::next_state(state));
+        SpanIdentity::below(state, 0)
     }
 }
 
