@@ -50,6 +50,8 @@ pub struct Sampler {
 
 /// The number of consecutive failed looks after which a process counts as another program.
 const MOST_FAILURES: u32 = 50;
+/// How often the sampler asks whether it must stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(10);
 /// The process id by which the kernel knows the caller.
 const THIS_THREAD: u32 = 0;
 
@@ -109,7 +111,14 @@ impl Sampler {
         let own = Switches::of(THIS_THREAD);
         let _prompt = Promptness::new();
         self.manner.only = plan.only.clone();
-        while due < plan.duration && !stop() {
+        let mut asked = Duration::ZERO;
+        while due < plan.duration {
+            if start.elapsed() >= asked {
+                if stop() {
+                    break;
+                }
+                asked = start.elapsed() + STOP_INTERVAL;
+            }
             std::thread::sleep(due.saturating_sub(start.elapsed()));
             if start.elapsed() - self.part_begin >= part {
                 take(self.end_part(start.elapsed(), plan.rate));

@@ -16,7 +16,7 @@ mod texts;
 pub use identity::SpanIdentity;
 pub use texts::{RequestTexts, TextParts};
 
-use crate::trace::{Timeline, TraceContext};
+use crate::trace::{FrontPart, Timeline, TraceContext};
 use collector::{Collector, Refusal};
 use mehari_config::TraceExport;
 use queue::{NextBatch, Queue};
@@ -38,11 +38,44 @@ pub struct SampledRequest {
     pub state: Option<String>,
     /// The bits of the field traceparent for programs and back ends.
     pub flags: u8,
-    pub scheme: &'static str,
-    /// The version of HTTP: `1.1`, `2`.
-    pub version: &'static str,
+    pub scheme: Scheme,
+    pub version: HttpVersion,
     pub texts: RequestTexts,
     pub port: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    Http,
+    Https,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpVersion {
+    Http10,
+    Http11,
+    Http2,
+}
+
+/// Memory of a request whose spans were sent, for one that begins. Each piece of memory that one
+/// thread takes and another one frees is dear.
+#[derive(Debug, Default)]
+pub struct SpareMemory {
+    pub front: Vec<FrontPart>,
+    pub texts: Vec<u8>,
+}
+
+impl SpareMemory {
+    /// The most parts that are worth keeping.
+    const MOST_PARTS: usize = 64;
+
+    /// Takes the memory of a request. `None`: the memory is unusually large.
+    fn of(request: ExportedRequest) -> Option<SpareMemory> {
+        let mut front = request.timeline.front;
+        front.clear();
+        let texts = request.request.texts.into_memory();
+        (front.capacity() <= Self::MOST_PARTS).then_some(SpareMemory { front, texts })
+    }
 }
 
 impl SampledRequest {
@@ -162,6 +195,11 @@ impl Exporter {
         &self.settings
     }
 
+    /// Returns memory for a request that begins. The memory may be none.
+    pub fn spare_memory(&self) -> SpareMemory {
+        self.queue.take_spare()
+    }
+
     /// Takes a request that has ended. Never waits.
     pub fn take(&self, request: ExportedRequest) {
         let (spans, left_out) = (request.spans(), request.timeline.left_out);
@@ -219,6 +257,7 @@ impl Sender {
                 NextBatch::Closed => break,
             };
             let is_taken = self.send(&batch);
+            self.queue.give_back(batch);
             let lost_now = self.counts.lost();
             if is_taken {
                 self.note_success(lost, lost_now);

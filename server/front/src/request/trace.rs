@@ -22,13 +22,20 @@ pub struct TracedFields<'a> {
     pub user_agent: &'a [u8],
 }
 
+/// Whether the names have the same length and first letter. Most other names have not.
+#[inline]
+fn is_like(name: &[u8], wanted: &[u8]) -> bool {
+    let first = |name: &[u8]| name.first().map(u8::to_ascii_lowercase);
+    name.len() == wanted.len() && first(name) == first(wanted)
+}
+
 impl<'a> TracedFields<'a> {
     pub fn of(fields: Fields<'a>) -> TracedFields<'a> {
         let mut found = TracedFields::default();
         for (name, value) in fields.iter() {
-            if name.len() == PARENT.len() && name.eq_ignore_ascii_case(PARENT) {
+            if is_like(name, PARENT) && name.eq_ignore_ascii_case(PARENT) {
                 (found.parent, found.parents) = (value, found.parents + 1);
-            } else if name.len() == USER_AGENT.len()
+            } else if is_like(name, USER_AGENT)
                 && found.user_agent.is_empty()
                 && name.eq_ignore_ascii_case(USER_AGENT)
             {

@@ -16,7 +16,7 @@ use mehari_net::ConnectionTimes;
 use mehari_observe::export::{
     ExportCounts, ExportReport, ExportedRequest, Exporter, SampledRequest,
 };
-use mehari_observe::trace::{known_method, now, Timeline, Trace};
+use mehari_observe::trace::{known_method, now, FrontPart, Timeline, Trace};
 use sampler::Sampler;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -214,11 +214,15 @@ impl Tracer {
     #[cold]
     pub fn begin(&self, request: &BegunRequest<'_>) -> Option<Rc<Trace>> {
         let watcher = self.watcher(request);
-        let sampled = self.sampled(request);
+        let (sampled, mut front) = match self.sampled(request) {
+            Some((sampled, front)) => (Some(sampled), front),
+            None => (None, Vec::new()),
+        };
         if watcher.is_none() && sampled.is_none() {
             forget_arrival(request.peer);
             return None;
         }
+        front.reserve(USUAL_PARTS);
         // Of a request that is only exported, `sampled` has the texts.
         let text = |bytes: &[u8]| match watcher {
             Some(_) => String::from_utf8_lossy(bytes).into_owned(),
@@ -233,7 +237,7 @@ impl Tracer {
             target: text(request.target),
             client: text(request.peer.remote_addr.as_bytes()),
             began: began(request.peer),
-            front: Vec::with_capacity(USUAL_PARTS),
+            front,
             ..Timeline::default()
         };
         let context = sampled.as_ref().map(|(_, sampled)| sampled.context());
@@ -247,15 +251,19 @@ impl Tracer {
         Some(Rc::new(trace))
     }
 
-    /// Asks the sampler. Returns what the exporter needs of a request that is sampled.
-    fn sampled(&self, request: &BegunRequest<'_>) -> Option<(Rc<Sampler>, SampledRequest)> {
+    /// Asks the sampler. Returns what the exporter needs of a request that is sampled, and memory
+    /// for the parts of its timeline.
+    fn sampled(&self, request: &BegunRequest<'_>) -> Option<(SampledBy, Vec<FrontPart>)> {
         if let Some(sampler) = self.counting_down() {
             sampler.is_next_after(1);
         }
         let sampler = self.sampler.borrow().clone()?;
         let sample = sampler.sample(request.fields);
         self.wait_for_next();
-        Some((sampler, request.sampled(sample?)))
+        let sample = sample?;
+        let memory = sampler.exporter.spare_memory();
+        let sampled = request.sampled(sample, memory.texts);
+        Some(((sampler, sampled), memory.front))
     }
 
     /// Finds somebody who waits for this request, and counts the request.
@@ -276,12 +284,11 @@ impl Tracer {
     }
 }
 
+/// A sampled request, and the sampler that has chosen it.
+type SampledBy = (Rc<Sampler>, SampledRequest);
+
 /// Gives a complete timeline to whoever has asked for it.
-fn give(
-    timeline: Timeline,
-    watcher: Option<Rc<Watcher>>,
-    sampled: Option<(Rc<Sampler>, SampledRequest)>,
-) {
+fn give(timeline: Timeline, watcher: Option<Rc<Watcher>>, sampled: Option<SampledBy>) {
     if let Some(watcher) = watcher {
         // An error means that nobody waits any more.
         let _ = watcher.give.send(timeline.clone());

@@ -43,7 +43,7 @@ pub fn eight_digits(number: u64) -> [u8; 8] {
     (ones + 0x3030_3030_3030_3030).to_le_bytes()
 }
 
-/// The name of an attribute, as it stands before the value.
+/// The name of an attribute, as it stands before the value, or a whole attribute.
 pub struct Key(pub &'static str);
 
 /// Returns the key of an attribute that is a text.
@@ -68,7 +68,20 @@ macro_rules! number_key {
     };
 }
 
-pub(super) use {number_key, text_key};
+/// Returns a whole attribute that is always the same text.
+macro_rules! fixed {
+    ($name:literal, $value:literal) => {
+        Key(concat!(
+            ",{\"key\":\"",
+            $name,
+            "\",\"value\":{\"stringValue\":\"",
+            $value,
+            "\"}}"
+        ))
+    };
+}
+
+pub(super) use {fixed, number_key, text_key};
 
 /// The member `attributes` of an object. Without an attribute there is no such member.
 pub struct Attributes<'a> {
@@ -98,6 +111,12 @@ impl<'a> Attributes<'a> {
         self.key(key);
         json_string(self.out, value);
         self.out.extend_from_slice(b"}}");
+    }
+
+    /// Adds a whole attribute.
+    #[inline]
+    pub fn fixed(&mut self, attribute: Key) {
+        self.key(attribute);
     }
 
     /// Adds a text that needs no escapes.
@@ -171,6 +190,7 @@ mod tests {
             for _ in 0..count {
                 attributes.text(text_key!("b.c"), &"é\"".repeat(3000));
                 attributes.word(text_key!("d"), "e");
+                attributes.fixed(fixed!("g", "h"));
                 attributes.number(number_key!("f"), u64::MAX);
             }
             attributes.end();
@@ -180,9 +200,10 @@ mod tests {
         assert!(write(0)["attributes"].is_null());
         let all = write(2);
         let list = all["attributes"].as_array().expect("a list");
-        assert_eq!(list.len(), 6);
+        assert_eq!(list.len(), 8);
         let long = list[0]["value"]["stringValue"].as_str().expect("a text");
         assert_eq!(long.len(), 4095, "whole characters of at most 4096 bytes");
-        assert_eq!(list[5]["value"]["intValue"], u64::MAX.to_string());
+        assert_eq!(list[6]["value"]["stringValue"], "h");
+        assert_eq!(list[7]["value"]["intValue"], u64::MAX.to_string());
     }
 }

@@ -2,9 +2,9 @@
 //! attributes are those of OpenTelemetry's semantic conventions, or begin with `mehari.`. `spans`
 //! finds numbers, parents and times.
 
-use super::json::{cut, number_key, text, text_key, Attributes, Key};
+use super::json::{cut, fixed, number_key, text, text_key, Attributes, Key};
 use super::statement::{summary, without_values};
-use super::ExportedRequest;
+use super::{ExportedRequest, HttpVersion, Scheme};
 use crate::escape::Decimal;
 use crate::trace::{known_method, BackEndCall, FrontPart, PerlPart};
 
@@ -48,6 +48,7 @@ impl SpanSubject<'_> {
     /// 0: not at all.
     pub fn rank_as_inner(self) -> u8 {
         match self {
+            SpanSubject::Front(part, _) if !part.waits => 0,
             SpanSubject::Front(part, _) if part.name == BACK_END => 3,
             SpanSubject::Perl(part) if part.kind == WORKER => 2,
             SpanSubject::Front(part, _) if WAITS.contains(&part.name) => 1,
@@ -96,14 +97,18 @@ fn write_whole(out: &mut Vec<u8>, exported: &ExportedRequest) {
     let method = known_method(timeline.method.as_bytes());
     begin(out, method.unwrap_or("HTTP"), SERVER);
     let mut attributes = Attributes::begin(out);
-    attributes.word(
-        text_key!("http.request.method"),
-        method.unwrap_or(OTHER_METHOD),
-    );
-    if method.is_none() {
-        attributes.text(text_key!("http.request.method_original"), &timeline.method);
+    match method {
+        Some("GET") => attributes.fixed(fixed!("http.request.method", "GET")),
+        Some(method) => attributes.word(text_key!("http.request.method"), method),
+        None => {
+            attributes.word(text_key!("http.request.method"), OTHER_METHOD);
+            attributes.text(text_key!("http.request.method_original"), &timeline.method);
+        }
     }
-    attributes.word(text_key!("url.scheme"), request.scheme);
+    attributes.fixed(match request.scheme {
+        Scheme::Http => fixed!("url.scheme", "http"),
+        Scheme::Https => fixed!("url.scheme", "https"),
+    });
     let texts = &request.texts;
     attributes.bytes(text_key!("url.path"), path_of(texts.target()));
     attributes.bytes(text_key!("server.address"), texts.host());
@@ -113,7 +118,11 @@ fn write_whole(out: &mut Vec<u8>, exported: &ExportedRequest) {
     let client = texts.client().unwrap_or(texts.peer());
     attributes.bytes(text_key!("client.address"), client);
     attributes.bytes(text_key!("network.peer.address"), texts.peer());
-    attributes.word(text_key!("network.protocol.version"), request.version);
+    attributes.fixed(match request.version {
+        HttpVersion::Http10 => fixed!("network.protocol.version", "1.0"),
+        HttpVersion::Http11 => fixed!("network.protocol.version", "1.1"),
+        HttpVersion::Http2 => fixed!("network.protocol.version", "2"),
+    });
     attributes.number(number_key!("http.response.status_code"), timeline.status);
     if !texts.user_agent().is_empty() {
         attributes.bytes(text_key!("user_agent.original"), texts.user_agent());

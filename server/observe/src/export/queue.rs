@@ -1,7 +1,7 @@
 //! The requests that wait for the thread: a queue with a limit of requests and of bytes. The
 //! thread gathers a batch, so most requests wake nobody.
 
-use super::ExportedRequest;
+use super::{ExportedRequest, SpareMemory};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -33,6 +33,8 @@ pub struct Queue {
 struct QueueState {
     waiting: VecDeque<ExportedRequest>,
     bytes: usize,
+    /// The memory of requests that were sent, at most of one batch.
+    spare: Vec<SpareMemory>,
     /// No request comes any more.
     is_closed: bool,
     /// The thread has ended.
@@ -76,6 +78,19 @@ impl Queue {
             self.changed.notify_all();
         }
         true
+    }
+
+    /// Returns the memory of a request that was sent.
+    pub fn take_spare(&self) -> SpareMemory {
+        self.lock().spare.pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of these requests for others.
+    pub fn give_back(&self, batch: Vec<ExportedRequest>) {
+        let memory: Vec<SpareMemory> = batch.into_iter().filter_map(SpareMemory::of).collect();
+        let mut state = self.lock();
+        let room = BATCH.saturating_sub(state.spare.len());
+        state.spare.extend(memory.into_iter().take(room));
     }
 
     /// Waits for requests. `patience`: how long nothing may come.

@@ -21,7 +21,7 @@ fn timeline() -> Timeline {
     let front = |name, until| FrontPart {
         name,
         until,
-        waits: false,
+        waits: name == "Perl",
     };
     Timeline {
         request_id: 5,
@@ -49,6 +49,13 @@ fn timeline() -> Timeline {
 }
 
 fn exported(timeline: Timeline) -> ExportedRequest {
+    let texts = TextParts {
+        target: timeline.target.as_bytes(),
+        peer: timeline.client.as_bytes(),
+        host: b"site.example",
+        client: b"198.51.100.1",
+        user_agent: b"a \"browser\"\n",
+    };
     let request = SampledRequest {
         identity: SpanIdentity {
             trace: 0xa,
@@ -58,15 +65,9 @@ fn exported(timeline: Timeline) -> ExportedRequest {
         },
         state: Some("x=1".to_owned()),
         flags: 1,
-        scheme: "https",
-        version: "2",
-        texts: RequestTexts::new(TextParts {
-            target: timeline.target.as_bytes(),
-            peer: timeline.client.as_bytes(),
-            host: b"site.example",
-            client: b"198.51.100.1",
-            user_agent: b"a \"browser\"\n",
-        }),
+        scheme: Scheme::Https,
+        version: HttpVersion::Http2,
+        texts: RequestTexts::new(texts, Vec::new()),
         port: None,
     };
     ExportedRequest {
@@ -299,6 +300,20 @@ fn queue_has_limits_of_requests_and_of_bytes() {
         batch(&queue).expect("what waits").len() < 3,
         "a batch is small"
     );
+}
+
+#[test]
+fn memory_of_sent_requests_is_used_again() {
+    let queue = Queue::new(1000);
+    assert_eq!(queue.take_spare().front.capacity(), 0);
+    queue.give_back((0..150).map(|_| exported(timeline())).collect());
+    let spares = (0..150).map(|_| queue.take_spare());
+    let used = spares.filter(|it| it.front.is_empty() && it.front.capacity() > 0);
+    assert_eq!(used.count(), 100, "at most the memory of one batch");
+    let mut large = timeline();
+    large.front = vec![large.front[0].clone(); 65];
+    queue.give_back(vec![exported(large)]);
+    assert_eq!(queue.take_spare().front.capacity(), 0);
 }
 
 #[test]

@@ -28,7 +28,8 @@ impl RequestTexts {
     const LONGEST_TARGET: usize = 4096;
     const LONGEST: usize = 1024;
 
-    pub fn new(parts: TextParts<'_>) -> RequestTexts {
+    /// `memory`: the memory to use, whatever it contains.
+    pub fn new(parts: TextParts<'_>, memory: Vec<u8>) -> RequestTexts {
         let TextParts {
             target,
             peer,
@@ -39,7 +40,9 @@ impl RequestTexts {
         let target = beginning(target, Self::LONGEST_TARGET);
         let others = [peer, host, client, user_agent].map(|text| beginning(text, Self::LONGEST));
         let length = others.iter().map(|text| text.len()).sum::<usize>() + target.len();
-        let mut all = Vec::with_capacity(length);
+        let mut all = memory;
+        all.clear();
+        all.reserve(length);
         all.extend_from_slice(target);
         let ends = others.map(|text| {
             let end = all.len();
@@ -47,6 +50,10 @@ impl RequestTexts {
             end
         });
         RequestTexts { all, ends }
+    }
+
+    pub fn into_memory(self) -> Vec<u8> {
+        self.all
     }
 
     pub fn target(&self) -> &[u8] {
@@ -91,10 +98,14 @@ fn beginning(text: &[u8], longest: usize) -> &[u8] {
 mod tests {
     use super::{RequestTexts, TextParts};
 
+    fn texts_of(parts: TextParts<'_>) -> RequestTexts {
+        RequestTexts::new(parts, b"what was there before".to_vec())
+    }
+
     #[test]
     fn texts_of_any_bytes_stay_apart() {
         let agent = "é".repeat(1000);
-        let texts = RequestTexts::new(TextParts {
+        let texts = texts_of(TextParts {
             target: b"/\xff?a",
             peer: b"192.0.2.1",
             host: b"h\xff",
@@ -108,7 +119,7 @@ mod tests {
         assert_eq!((texts.host(), texts.client()), (&b"h\xff"[..], None));
         assert_eq!(texts.user_agent(), "é".repeat(512).as_bytes());
         let client = b"192.0.2.7";
-        let named = RequestTexts::new(TextParts {
+        let named = texts_of(TextParts {
             client,
             ..TextParts::default()
         });
@@ -124,7 +135,7 @@ mod tests {
         for shift in 0..4 {
             let target = format!("{}{}", "x".repeat(shift), "€".repeat(2000));
             let target = target.as_bytes();
-            let texts = RequestTexts::new(TextParts {
+            let texts = texts_of(TextParts {
                 target,
                 ..TextParts::default()
             });
@@ -133,7 +144,7 @@ mod tests {
         }
         // Bytes that are no characters are cut anywhere.
         let target = &[0x80; 5000][..];
-        let texts = RequestTexts::new(TextParts {
+        let texts = texts_of(TextParts {
             target,
             ..TextParts::default()
         });

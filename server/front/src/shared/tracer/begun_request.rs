@@ -3,7 +3,7 @@
 use super::sampler::Sample;
 use crate::request::{Fields, Peer, Protocol};
 use mehari_http::host::split_port;
-use mehari_observe::export::{RequestTexts, SampledRequest, TextParts};
+use mehari_observe::export::{HttpVersion, RequestTexts, SampledRequest, Scheme, TextParts};
 
 /// A request whose head is complete.
 pub struct BegunRequest<'a> {
@@ -21,8 +21,8 @@ pub struct BegunRequest<'a> {
 }
 
 impl BegunRequest<'_> {
-    /// Returns what the exporter needs of the request beyond its timeline.
-    pub(super) fn sampled(&self, sample: Sample<'_>) -> SampledRequest {
+    /// Returns what the exporter needs of the request beyond its timeline. `memory`: for its texts.
+    pub(super) fn sampled(&self, sample: Sample<'_>, memory: Vec<u8>) -> SampledRequest {
         let (host, port) = match split_port(self.host) {
             (b"", _) => (
                 self.peer.server_addr.as_bytes(),
@@ -34,23 +34,25 @@ impl BegunRequest<'_> {
             identity: sample.identity,
             state: sample.state,
             flags: sample.flags,
-            scheme: if self.peer.tls.is_some() {
-                "https"
-            } else {
-                "http"
+            scheme: match self.peer.tls {
+                Some(_) => Scheme::Https,
+                None => Scheme::Http,
             },
             version: match self.protocol {
-                Protocol::Http10 => "1.0",
-                Protocol::Http11 => "1.1",
-                Protocol::Http2 => "2",
+                Protocol::Http10 => HttpVersion::Http10,
+                Protocol::Http11 => HttpVersion::Http11,
+                Protocol::Http2 => HttpVersion::Http2,
             },
-            texts: RequestTexts::new(TextParts {
-                target: self.target,
-                peer: self.peer.remote_addr.as_bytes(),
-                host,
-                client: self.named_client(),
-                user_agent: sample.user_agent,
-            }),
+            texts: RequestTexts::new(
+                TextParts {
+                    target: self.target,
+                    peer: self.peer.remote_addr.as_bytes(),
+                    host,
+                    client: self.named_client(),
+                    user_agent: sample.user_agent,
+                },
+                memory,
+            ),
             port,
         }
     }
