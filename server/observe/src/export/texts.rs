@@ -89,9 +89,9 @@ fn beginning(text: &[u8], longest: usize) -> &[u8] {
     if text.len() <= longest {
         return text;
     }
-    let is_inside = |end: &usize| text[*end] & 0xc0 == 0x80;
-    let ends = (longest.saturating_sub(3)..=longest).rev();
-    &text[..ends.skip_while(is_inside).next().unwrap_or(longest)]
+    let is_between = |end: &usize| text[*end] & 0xc0 != 0x80;
+    let mut ends = (longest.saturating_sub(3)..=longest).rev();
+    &text[..ends.find(is_between).unwrap_or(longest)]
 }
 
 #[cfg(test)]

@@ -176,7 +176,8 @@ mod tests {
         assert!(sample(&never, true, with(&field(SAMPLED))).is_some());
         assert!(sample(&never, false, with(&field(SAMPLED))).is_none());
         assert!(sample(&all, true, with(&field(UNSAMPLED))).is_none());
-        let own = sample(&all, false, with(&field(UNSAMPLED))).expect("sampled");
+        let unsampled = field(UNSAMPLED);
+        let own = sample(&all, false, with(&unsampled)).expect("sampled");
         assert_eq!(own.flags, TraceParent::SAMPLED);
     }
 
