@@ -155,6 +155,7 @@ const mehari_request *mehari_mailbox_claim(void)
 }
 
 uint32_t mehari_mailbox_latest(void) { return (uint32_t)(atomic_load(&mehari_box->word) >> 32); }
+bool mehari_mailbox_latest_is_done(void) { return mehari_progress_read(mehari_box, mehari_mailbox_latest()) == MEHARI_PROGRESS_DONE; }
 
 /* The other process may have died after it took a request and before it recorded this in
  * `taken`. */

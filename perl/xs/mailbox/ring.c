@@ -112,6 +112,7 @@ static void wait_for_answer(uint32_t before)
 
 void mehari_mailbox_take_over(void)
 {
+  mehari_progress_settle(mehari_box);
   ring_bell();
   if (mehari_question_is_open(mehari_box))
     wait_for_answer(atomic_load(&mehari_box->question_before));
