@@ -88,6 +88,9 @@ void mehari_mailbox_replace_body(mehari_text body);
  * progress. mehari_mailbox_note changes it where no record is written. */
 uint32_t mehari_mailbox_progress(void);
 void mehari_mailbox_note(uint32_t progress);
+/* Called in a template's child before a request. */
+void mehari_mailbox_begin(void);
+uint32_t mehari_mailbox_number(void); /* of the current request, in the order of taken requests */
 /* Returns the text of a span. The text of a span outside of the frame is empty. Used many times per
  * request. */
 static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)

@@ -169,7 +169,7 @@ static void obey(void)
   /* The worker keeps the file of a body until the end of the order, so with such a file it does not
    * lend the mailbox. */
   atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
-  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
+  mehari_mailbox_begin();
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
   if (order.carries_frame && !mehari_mailbox_adopt_carried(files.frame))
     _exit(71);
@@ -205,7 +205,7 @@ static bool take_from_mailbox(void)
     return false;
   }
   to_its_end = true;
-  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
+  mehari_mailbox_begin();
   mehari_mailbox_open(frame);
   return true;
 }

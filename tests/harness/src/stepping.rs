@@ -1,6 +1,6 @@
-//! Kills a process at an exact place of a process's work. The latter process runs one instruction at
-//! a time under ptrace(2); after each instruction the tracer looks for an effect that other
-//! processes can see.
+//! Kills a process at an exact place of its work, or of another process's work. The process that
+//! works runs one instruction at a time under ptrace(2); after each instruction the tracer looks
+//! for an effect that other processes can see.
 //!
 //! An effect is a change of the memory that the process shares with others, or a system call that
 //! sends, receives or writes. Between two effects the process has done nothing that others could
