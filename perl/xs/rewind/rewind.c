@@ -188,6 +188,7 @@ void mehari_rewind_begin(pTHX)
   mehari_touched &= ~MEHARI_TOUCHED_FILES; /* all files of this time are known */
   if (!see_held(own))
     own->reach |= MEHARI_REACH_FILES;
+  own->reach |= mehari_rewind_forget_calls();
   own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
   mehari_rewind_watch_handlers(aTHX_ own);
@@ -209,11 +210,11 @@ static void see_handlers(pTHX)
     own->doubts |= MEHARI_REACH_SIGNALS;
 }
 
-/* Notes what the request may have changed: what its libraries are able to change, and what its
- * operators and watched subs have changed. */
+/* Notes what the request may have changed: what its libraries are able to change unnoticed, and
+ * what their watched calls, its operators and its watched subs have changed. */
 static void see_doubts(pTHX)
 {
-  own->doubts = own->reach;
+  own->doubts = own->reach | mehari_rewind_called();
   if (mehari_rewind_libraries() != own->libraries) {
     own->doubts = MEHARI_REACH_ALL;
     if (!own->loaded[0])
@@ -252,7 +253,7 @@ static void put_back(mehari_rewind *this)
 
 void mehari_rewind_end(pTHX)
 {
-  if (own->reach & MEHARI_REACH_CHILDREN && getpid() != own->child) /* a process that a library made unnoticed */
+  if ((own->reach | mehari_rewind_called()) & MEHARI_REACH_CHILDREN && getpid() != own->child) /* a process that a library made unnoticed */
     _exit(0);
   if (mehari_touched & (MEHARI_TOUCHED_PROCESS | MEHARI_TOUCHED_LIMITS))
     mehari_rewind_refuse(own, "it changed limits or the standing of its process, or called the kernel itself");
