@@ -236,6 +236,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("segfaults", "kill SEGV => getpgrp; unpack 'P4', pack 'J', 1;"),
     ("unmaps the control region", "syscall 11, @$_[0, 1] for maps('/dev/zero');"),
     ("maps over the control region", "syscall 9, @$_[0, 1], 3, 0x32, -1, 0 for maps('/dev/zero');"),
+    ("empties the control region", "syscall 28, @$_[0, 1], 9 for maps('/dev/zero');"),
     ("forbids the control region", "syscall 10, @$_[0, 1], 0 for maps('/dev/zero');"),
     ("locks the control region by a key", "my $key = syscall 330, 0, 3; $key < 0 or syscall 329, @$_[0, 1], 3, $key for maps('/dev/zero');"),
     ("unmaps the picture", "syscall 11, @$_[0, 1] for maps('mehari picture');"),

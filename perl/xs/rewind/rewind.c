@@ -22,6 +22,7 @@
 #endif
 
 static mehari_rewind *own;
+static uint32_t picture_pages; /* `own->pages`, in memory that no child can change */
 static SV *handlers[SIG_SIZE]; /* handlers of %SIG at the time of the picture */
 
 /* ---- the template ---- */
@@ -64,6 +65,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   refusal = mehari_rewind_lay_out(own);
   if (refusal)
     return refusal;
+  picture_pages = own->pages;
   mehari_rewind_on_own_stack(mehari_rewind_take, own);
   return own->spoiled[0] ? own->spoiled : NULL;
 }
@@ -72,6 +74,7 @@ const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); 
 void mehari_rewind_explain(mehari_tell *tell) { mehari_rewind_tell_checks(own, tell); }
 uint32_t mehari_rewind_pages(void) { return own->pages; }
 const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled : NULL; }
+bool mehari_rewind_is_sound(void) { return picture_pages && own->pages == picture_pages && own->range_count; }
 bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
 bool mehari_rewind_was_refused(void) { return own->refused; }
 bool mehari_rewind_is_refused_by_kernel(void) { return own && own != MAP_FAILED && own->is_refused_by_kernel; }
