@@ -234,7 +234,36 @@ const HOSTILE: &[(&str, &str)] = &[
     ("reads a file of its arguments", "@ARGV = '/etc/passwd'; our $left = <>;"),
     ("undoes its handles", "undef *STDIN; undef *STDERR;"),
     ("segfaults", "kill SEGV => getpgrp; unpack 'P4', pack 'J', 1;"),
+    ("unmaps the control region", "syscall 11, @$_[0, 1] for maps('/dev/zero');"),
+    ("maps over the control region", "syscall 9, @$_[0, 1], 3, 0x32, -1, 0 for maps('/dev/zero');"),
+    ("empties the control region", "syscall 28, @$_[0, 1], 9 for maps('/dev/zero');"),
+    ("forbids the control region", "syscall 10, @$_[0, 1], 0 for maps('/dev/zero');"),
+    ("locks the control region by a key", "my $key = syscall 330, 0, 3; $key < 0 or syscall 329, @$_[0, 1], 3, $key for maps('/dev/zero');"),
+    ("unmaps the picture", "syscall 11, @$_[0, 1] for maps('mehari picture');"),
+    ("unmaps the mailbox", "syscall 11, @$_[0, 1] for maps('mehari-mailbox');"),
+    ("forbids writing", "syscall 10, @$_[0, 1], 1 for maps('rw-p');"),
+    ("locks its memory in", "syscall 151, 3;"),
+    ("closes by the kernel", "syscall 436, 3, 200, 0;"),
+    ("replaces descriptors by the kernel", "syscall 33, 0, $_ for 3 .. 100;"),
+    ("forbids itself the kernel", "syscall 157, 22, 1, 0, 0, 0;"),
+    ("changes its root", "chroot $ENV{DOCUMENT_ROOT};"),
+    ("forks by the kernel", "syscall(57) or do { sleep 1; POSIX::_exit(0) };"),
+    ("gets every signal it catches", "my @all = grep !/KILL|STOP|NUM|ZERO/, keys %SIG; @SIG{@all} = (sub { our $caught++ }) x @all; kill $_ => getpgrp for @all;"),
+    ("exits in each handler", "my @all = grep !/KILL|STOP|NUM|ZERO/, keys %SIG; @SIG{@all} = (sub { exit }) x @all; kill USR1 => getpgrp; kill TERM => getpgrp;"),
+    ("dies in a handler", "$SIG{USR1} = sub { die 'in a handler' }; kill USR1 => getpgrp;"),
+    ("ends in a handler", "$SIG{USR1} = sub { POSIX::_exit(4) }; kill USR1 => getpgrp; 1 while 1;"),
+    ("ends at once", "POSIX::_exit(5);"),
+    ("exits in DESTROY at the end", "our $left = bless []; sub DESTROY { exit 6 }"),
+    ("ends in DESTROY at the end", "our $left = bless []; sub DESTROY { POSIX::_exit(7) }"),
+    ("dies in END", "END { die 'at the end' if $ENV{QUERY_STRING} eq 'do' }"),
+    ("ends in END", "END { POSIX::_exit(8) if $ENV{QUERY_STRING} eq 'do' }"),
+    ("fills the address space", "for my $bits (reverse 12 .. 46) { 1 while syscall(9, 0, 1 << $bits, 0, 0x4022, -1, 0) != -1 && $bits > 14 } my @all; push @all, 'x' x (1 << 20) for 1 .. 60;"),
+    ("limits its address space", "syscall 160, 9, pack 'QQ', (1 << 20) x 2; my @all; push @all, 'x' x (1 << 20) for 1 .. 60;"),
 ];
+
+/// Finds mappings of the process by a pattern: their places and lengths.
+const MAPS: &str = "sub maps { open my $maps, '<', '/proc/self/maps' or die; \
+    map { /^(\\w+)-(\\w+) .*$_[0]/ ? [hex $1, hex($2) - hex $1] : () } <$maps> } ";
 
 const PROBE: &str = "our $n; my @open = map { readlink } glob '/proc/self/fd/*'; open my $f, '<', '/proc/self/status'; my %is = map { /^(\\w+):\\s*(.*)/ } <$f>; \
     print join '|', ++$n, scalar(@open), readlink('/proc/self/cwd'), 1e300 + 1.1, $0, $> + $<, umask, alarm(0), waitpid(-1, 1), @is{qw(Name Threads Uid Gid Groups SigBlk SigIgn SigCgt)};";
@@ -251,7 +280,7 @@ fn hostile_script_harms_its_own_request_at_most() {
         println!("{what}");
         let body = body.replace("DEPTH", depth);
         let script = format!(
-            "if ($ENV{{QUERY_STRING}} eq 'do') {{ print 'done'; {body} }} else {{ {PROBE} }}"
+            "{MAPS} if ($ENV{{QUERY_STRING}} eq 'do') {{ print 'done'; {body} }} else {{ {PROBE} }}"
         );
         let server = server(&[("hostile.pl", &script)]);
         let url = Rung::Rewind.url("hostile.pl");
@@ -267,6 +296,35 @@ fn hostile_script_harms_its_own_request_at_most() {
         }
         all_memory_was_put_back(&server);
     }
+}
+
+/// Perl knows nothing of the files that libsqlite3 opens, and IO.so has its functions looked up at
+/// their first call.
+#[test]
+fn calls_of_libraries_are_noticed_and_what_they_open_is_closed() {
+    mehari_harness::needs!("libdbi-perl", "libdbd-sqlite3-perl");
+    let opens = "our $db = DBI->connect(\"dbi:SQLite:dbname=$ENV{DOCUMENT_ROOT}/left.db\"); \
+        $db->do('create table if not exists t (x)'); $db->{InactiveDestroy} = 1; \
+        our $left = \\(DBI->connect('dbi:SQLite:dbname=:memory:'));";
+    let tells =
+        format!("my @open = map {{ readlink }} glob '/proc/self/fd/*'; {WHO} print \" @open\";");
+    let script = format!(
+        "if ($ENV{{QUERY_STRING}}) {{ {opens} }} IO::Handle::blocking(\\*STDIN, 1); {tells}"
+    );
+    let server = Server::builder()
+        .ladder()
+        .conf(&workers(1))
+        .conf("PerlModule DBI DBD::SQLite IO::Handle\n")
+        .env("MEHARI_REWIND_COMPARE", "1")
+        .file("scripts/opens.pl", &plain(&script))
+        .start();
+    let before = get(&server, "opens.pl");
+    for _ in 0..5 {
+        let with = server.get(&format!("{}?open", Rung::Rewind.url("opens.pl")));
+        assert!(with.expect(200).contains("/left.db"));
+        assert_eq!(get(&server, "opens.pl"), before);
+    }
+    all_memory_was_put_back(&server);
 }
 
 /// Only in a build with AddressSanitizer: after many rewinds of a process the sanitizer still knows

@@ -1,6 +1,7 @@
 //! The process that serves a script's requests for a worker is killed between any two of its
-//! effects (see `mehari_harness::stepping`). Whatever it had done by then: each client gets its own
-//! answer, no request runs twice, and the worker goes on.
+//! effects (see `mehari_harness::stepping`), and so is its template, or the worker. Whatever the
+//! process had done by then: each client gets its own answer, no request runs twice, and the
+//! server's other processes go on.
 #![cfg(target_arch = "x86_64")]
 
 use mehari_harness::processes::{self, Pid};
@@ -8,16 +9,20 @@ use mehari_harness::scripts::{plain, workers};
 use mehari_harness::stepping::{Stepper, Steps};
 use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};
 
-/// What follows `getppid` runs one instruction at a time, up to the first `open`.
-const ECHO: &str = "getppid; open my $f, '>>', \"$ENV{SCRIPT_FILENAME}.runs\" or die; \
-    syswrite $f, \"$ENV{QUERY_STRING}\\n\"; local $/; \
+/// What follows `getppid` runs one instruction at a time, up to the first `open`. Each script notes
+/// its request and its template.
+const ECHO: &str =
+    "my $template = getppid; open my $f, '>>', \"$ENV{SCRIPT_FILENAME}.runs\" or die; \
+    syswrite $f, \"$ENV{QUERY_STRING} $template\\n\"; local $/; \
     print \"$ENV{QUERY_STRING} \", length(<STDIN> // '');";
 /// Head and body are records of their own.
-const STREAMS: &str = "$| = 1; getppid; print \"$ENV{QUERY_STRING} \"; print 0; \
-    open my $f, '>>', \"$ENV{SCRIPT_FILENAME}.runs\" or die; syswrite $f, \"$ENV{QUERY_STRING}\\n\";";
+const STREAMS: &str = "$| = 1; my $template = getppid; print \"$ENV{QUERY_STRING} \"; print 0; \
+    open my $f, '>>', \"$ENV{SCRIPT_FILENAME}.runs\" or die; \
+    syswrite $f, \"$ENV{QUERY_STRING} $template\\n\";";
 /// The response goes through a pipe, because another process may print too.
-const SPAWNS: &str = "getppid; system 'true'; print \"$ENV{QUERY_STRING} 0\"; \
-    open my $f, '>>', \"$ENV{SCRIPT_FILENAME}.runs\" or die; syswrite $f, \"$ENV{QUERY_STRING}\\n\";";
+const SPAWNS: &str = "my $template = getppid; system 'true'; print \"$ENV{QUERY_STRING} 0\"; \
+    open my $f, '>>', \"$ENV{SCRIPT_FILENAME}.runs\" or die; \
+    syswrite $f, \"$ENV{QUERY_STRING} $template\\n\";";
 const SCRIPTS: [(&str, &str); 4] = [
     ("one.pl", ECHO),
     ("two.pl", ECHO),
@@ -27,19 +32,28 @@ const SCRIPTS: [(&str, &str); 4] = [
 /// A body of this length comes through a file.
 const LARGE: usize = 300_000;
 
+/// Who is killed after an effect of the process that serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Victim {
+    TheProcess,
+    ItsTemplate,
+    ItsWorker,
+}
+
 struct Case {
     rung: Rung,
-    /// The script whose waiting process is killed.
-    victim: &'static str,
-    /// Asked just before. If this is the victim, its process has the worker's mailbox; otherwise
-    /// the process waits for an order.
+    victim: Victim,
+    /// The script whose waiting process is traced.
+    script: &'static str,
+    /// Asked just before. If this is the same script, its process has the worker's mailbox;
+    /// otherwise the process waits for an order.
     last: &'static str,
     /// Asked while the process is traced.
     asked: &'static str,
     body: usize,
 }
 
-/// A server with one worker, whose templates were forked in the order of `SCRIPTS`.
+/// A server with one worker.
 fn server(rung: Rung) -> Server {
     let mut builder = Server::builder().ladder().conf(&format!(
         "{}WorkerQueueTimeout 60\nWorkerQueueTarget Off\n",
@@ -55,24 +69,30 @@ fn server(rung: Rung) -> Server {
     server
 }
 
-/// The process that waits for the script's next request. Templates have the order of `SCRIPTS`.
-fn waiting_child(server: &Server, script: &str) -> Pid {
-    let place = SCRIPTS.iter().position(|(name, _)| *name == script);
-    let zygotes = server.zygotes();
+/// The lines that the script has noted.
+fn notes(server: &Server, script: &str) -> String {
+    let path = server.site.path(&format!("scripts/{script}.runs"));
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The template of the script's last request.
+fn template(server: &Server, script: &str) -> Pid {
+    let text = notes(server, script);
+    let last = text.trim_end().rsplit([' ', '\n']).next();
+    let number = last.and_then(|word| word.parse().ok());
+    number.unwrap_or_else(|| panic!("no template of {script}: {text}"))
+}
+
+/// The process of the template that waits for the script's next request.
+fn waiting_child(server: &Server, template: Pid) -> Pid {
     let mut found = None;
     let waits = eventually(PATIENCE, || {
         let all = processes::descendants(server.pid());
-        let is_template = |pid| zygotes.contains(&pid);
-        let mut children: Vec<_> = all
-            .iter()
-            .filter(|it| it.command == "mehari-template" && !is_template(it.parent))
-            .filter(|it| it.state == 'S')
-            .collect();
-        children.sort_by_key(|child| child.parent);
-        found = (children.len() == SCRIPTS.len()).then(|| children[place.expect("a script")].pid);
+        let mut children = all.iter().filter(|it| it.parent == template);
+        found = children.find(|it| it.state == 'S').map(|it| it.pid);
         found.is_some()
     });
-    assert!(waits, "no process of {script}");
+    assert!(waits, "no process of {template}");
     found.expect("it waits")
 }
 
@@ -89,9 +109,9 @@ fn ask(server: &Server, case: &Case, script: &str, query: &str) -> Connection {
 }
 
 fn runs(server: &Server, script: &str, query: &str) -> usize {
-    let path = server.site.path(&format!("scripts/{script}.runs"));
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().filter(|line| *line == query).count()
+    let text = notes(server, script);
+    let is_it = |line: &&str| line.split_once(' ').is_some_and(|(of, _)| of == query);
+    text.lines().filter(is_it).count()
 }
 
 /// Reads the answers of the asked requests. Returns what is wrong.
@@ -137,12 +157,19 @@ fn runs_after(
     }
 }
 
-/// Kills the process after its effect with this number.
+/// Kills the case's victim after the process's effect with this number.
 fn kill_at(server: &Server, case: &Case, effect: usize) -> (Steps, Vec<String>) {
-    server.get(&case.rung.url(case.victim)).expect(200);
+    server.get(&case.rung.url(case.script)).expect(200);
     server.get(&case.rung.url(case.last)).expect(200);
     let (workers, lines) = (server.workers(), server.log.lines().len());
-    let stepper = Stepper::kill_after(waiting_child(server, case.victim), effect);
+    let template = template(server, case.script);
+    let process = waiting_child(server, template);
+    let victim = match case.victim {
+        Victim::TheProcess => process,
+        Victim::ItsTemplate => template,
+        Victim::ItsWorker => workers[0],
+    };
+    let stepper = Stepper::kill_after(process, effect, victim);
     let asked: Vec<_> = [case.asked, "two.pl", "one.pl"]
         .into_iter()
         .enumerate()
@@ -154,14 +181,26 @@ fn kill_at(server: &Server, case: &Case, effect: usize) -> (Steps, Vec<String>) 
         .collect();
     let mut wrong = judge(server, case, asked);
     let steps = stepper.finish();
-    if server.workers() != workers {
-        let log = server.log.lines().split_off(lines);
-        wrong.push(format!("the worker was replaced: {log:#?}"));
+    let new_lines = || server.log.lines().split_off(lines);
+    let is_told = || {
+        new_lines()
+            .iter()
+            .any(|it| it.contains("was ended by signal 9"))
+    };
+    if case.victim == Victim::ItsWorker && steps != Steps::Finished {
+        assert!(eventually(PATIENCE, is_told), "{:#?}", new_lines());
+    } else if case.victim == Victim::TheProcess && server.workers() != workers {
+        wrong.push(format!("the worker was replaced: {:#?}", new_lines()));
     }
+    let broken = new_lines();
+    let broken = broken
+        .iter()
+        .filter(|line| line.contains("and is replaced"));
+    wrong.extend(broken.cloned());
     (steps, wrong)
 }
 
-/// Kills the process after each of its effects in turn, until it has no more.
+/// Kills the victim after each of the process's effects in turn, until the process has no more.
 fn kill_everywhere(case: &Case) {
     let server = server(case.rung);
     let mut wrong = Vec::new();
@@ -180,15 +219,38 @@ fn kill_everywhere(case: &Case) {
     assert!(effect > 3, "only {effect} effects");
 }
 
-/// A case on the rung `rewind` without a body.
-fn rewound(victim: &'static str, last: &'static str, asked: &'static str) -> Case {
+/// A case on the rung `rewind` without a body, in which the process dies.
+fn rewound(script: &'static str, last: &'static str, asked: &'static str) -> Case {
     Case {
         rung: Rung::Rewind,
-        victim,
+        victim: Victim::TheProcess,
+        script,
         last,
         asked,
         body: 0,
     }
+}
+
+/// Kills this victim in each state in which the process may be.
+fn kill_in_each_state(victim: Victim) {
+    for case in [
+        rewound("one.pl", "one.pl", "one.pl"),
+        rewound("one.pl", "one.pl", "two.pl"),
+        rewound("one.pl", "two.pl", "one.pl"),
+        rewound("streams.pl", "streams.pl", "streams.pl"),
+    ] {
+        kill_everywhere(&Case { victim, ..case });
+    }
+}
+
+#[test]
+fn template_may_die_at_any_effect_of_its_process() {
+    kill_in_each_state(Victim::ItsTemplate);
+}
+
+#[test]
+fn worker_may_die_at_any_effect_of_the_process_that_serves_for_it() {
+    kill_in_each_state(Victim::ItsWorker);
 }
 
 #[test]

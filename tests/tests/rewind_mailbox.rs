@@ -158,6 +158,9 @@ fn processes_may_be_killed_while_they_wait() {
         let who = get(&server, "who.pl");
         assert_eq!(get(&server, "who.pl"), who);
     }
+    // The worker has no request when it notices that the template has died.
+    assert_eq!(server.log.count("and is replaced"), 0);
+    assert_eq!(server.log.count("who.pl: its template process ended"), 2);
     server.rebase();
 }
 

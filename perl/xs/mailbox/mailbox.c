@@ -13,7 +13,9 @@ mehari_attached mehari_mailbox_memory = {.bell_event = -1};
 static int box_file = -1, bell_file = -1;
 static const mehari_request *opened; /* the frame of the request that was taken last */
 /* The worker's own record of the number of taken requests and of the last request of each slot. It
- * is not in the mailbox, because a script may overwrite the mailbox. */
+ * is not in the mailbox, because a script may overwrite the mailbox. In a template's child `taken`
+ * is shared memory, and `own_taken` has only the number of the current request: a script may map
+ * other memory over shared memory. */
 static mehari_taken own_taken, *taken = &own_taken;
 /* A request that another process took from the mailbox and did not begin. */
 static const mehari_request *returned;
@@ -105,11 +107,18 @@ void mehari_mailbox_state(uint32_t state)
   atomic_store_explicit(&mehari_box->state, state, memory_order_relaxed);
 }
 
-uint32_t mehari_mailbox_progress(void) { return mehari_progress_read(mehari_box, taken->count); }
+uint32_t mehari_mailbox_number(void) { return own_taken.count; }
+uint32_t mehari_mailbox_progress(void) { return mehari_progress_read(mehari_box, mehari_mailbox_number()); }
 void mehari_mailbox_note(uint32_t progress)
 {
   if (mehari_mailbox_progress() < progress)
-    mehari_progress_note(mehari_box, taken->count, progress);
+    mehari_progress_note(mehari_box, mehari_mailbox_number(), progress);
+}
+
+void mehari_mailbox_begin(void)
+{
+  own_taken.count = taken->count;
+  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
 }
 
 void mehari_mailbox_open(const mehari_request *claimed)
@@ -155,6 +164,7 @@ const mehari_request *mehari_mailbox_claim(void)
 }
 
 uint32_t mehari_mailbox_latest(void) { return (uint32_t)(atomic_load(&mehari_box->word) >> 32); }
+bool mehari_mailbox_latest_is_done(void) { return mehari_progress_read(mehari_box, mehari_mailbox_latest()) == MEHARI_PROGRESS_DONE; }
 
 /* The other process may have died after it took a request and before it recorded this in
  * `taken`. */

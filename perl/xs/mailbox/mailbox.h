@@ -51,11 +51,15 @@ void mehari_mailbox_open(const mehari_request *claimed);
 void mehari_mailbox_return(const mehari_request *claimed);
 /* Returns the number of taken requests that the mailbox shows. */
 uint32_t mehari_mailbox_latest(void);
+/* Whether the request that was taken last is done, whichever process has taken it. The front has no
+ * request of this worker then, so the worker may write no record. */
+bool mehari_mailbox_latest_is_done(void);
 /* Called after another process had the mailbox. Makes the knowledge of taken requests complete.
  * Returns the request that was taken last. NULL: this request is done. */
 const mehari_request *mehari_mailbox_recover(void);
-/* Called after that process died. Wakes the front for records that the process may not have
- * announced, and waits for the answer to the process's last question. */
+/* Called after that process died, and before this process writes a record. Wakes the front for
+ * records that the dead process may not have announced, and waits for the answer to its last
+ * question. */
 void mehari_mailbox_take_over(void);
 /* Makes `place` the memory of the knowledge of taken requests. */
 void mehari_mailbox_keep_taken(mehari_taken *place);
@@ -84,6 +88,9 @@ void mehari_mailbox_replace_body(mehari_text body);
  * progress. mehari_mailbox_note changes it where no record is written. */
 uint32_t mehari_mailbox_progress(void);
 void mehari_mailbox_note(uint32_t progress);
+/* Called in a template's child before a request. */
+void mehari_mailbox_begin(void);
+uint32_t mehari_mailbox_number(void); /* of the current request, in the order of taken requests */
 /* Returns the text of a span. The text of a span outside of the frame is empty. Used many times per
  * request. */
 static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)

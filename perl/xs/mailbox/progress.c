@@ -64,6 +64,12 @@ void mehari_progress_prepare(mehari_mailbox *box, uint32_t request, uint16_t rec
   atomic_store_explicit(&box->next_progress, pair(request, next), memory_order_release);
 }
 
+void mehari_progress_settle(mehari_mailbox *box)
+{
+  atomic_store_explicit(&box->progress, in_force(box), memory_order_release);
+  atomic_store_explicit(&box->next_progress_at, UINT64_MAX, memory_order_release);
+}
+
 void mehari_question_note(mehari_mailbox *box)
 {
   /* The stored number is one greater than the position, so that 0 means no question. */

@@ -20,6 +20,10 @@ uint32_t mehari_progress_read(const mehari_mailbox *box, uint32_t request);
 void mehari_progress_note(mehari_mailbox *box, uint32_t request, uint32_t progress);
 /* Called before a record becomes visible in the ring. */
 void mehari_progress_prepare(mehari_mailbox *box, uint32_t request, uint16_t record);
+/* Called after the process that wrote records has died, and before another one writes. The dead
+ * process may have prepared a record that never became visible, and the next record must not make
+ * the progress of that one hold. */
+void mehari_progress_settle(mehari_mailbox *box);
 
 /* Called before an ASK record. */
 void mehari_question_note(mehari_mailbox *box);

@@ -76,7 +76,7 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
   }
   /* Dekker's algorithm: the worker writes the record, and mehari_ring_publish then checks whether
    * the front sleeps. The front declares sleep and then scans the rings. */
-  mehari_progress_prepare(mehari_box, mehari_mailbox_taken()->count, kind);
+  mehari_progress_prepare(mehari_box, mehari_mailbox_number(), kind);
   atomic_store(&mehari_box->ring_written, at + whole);
   unpublished = true;
 }
@@ -112,6 +112,7 @@ static void wait_for_answer(uint32_t before)
 
 void mehari_mailbox_take_over(void)
 {
+  mehari_progress_settle(mehari_box);
   ring_bell();
   if (mehari_question_is_open(mehari_box))
     wait_for_answer(atomic_load(&mehari_box->question_before));

@@ -207,14 +207,16 @@ static bool serve_by(template *this, bool to_its_end, mehari_ending *ending)
 {
   this->used = ++clock_hand;
   bool ended = send_order(this, to_its_end) && wait_for_end(this, ending);
-  if (!ended) {
-    mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", this->file);
+  if (!ended)
     end_child();
+  if (!ended || ending->status)
+    mehari_mailbox_take_over();
+  if (!ended) {
+    mehari_serving = !mehari_mailbox_latest_is_done();
+    mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", this->file);
     drop_template(this);
   } else if (ending->was_lent)
     *mehari_mailbox_taken() = ending->taken;
-  if (!ended || ending->status)
-    mehari_mailbox_take_over();
   return ended;
 }
 

@@ -72,11 +72,13 @@ static bool receive_order(mehari_order *order, order_files *files)
 
 #define USELESS 3 /* children in a row that served only one request: rewinding then stops */
 
+#define MARK UINT64_C(0x6d6568617269)
 #define NOT_NEEDED 74 /* the status of a child whose worker needs this script no more */
 
 /* The state that survives a rewind and that the template reads after a child has died. The mailbox
  * tells how far the child has come with the request (mailbox/progress.c). */
 static struct {
+  uint64_t mark; /* MARK, unless a script has emptied this memory */
   /* The order whose end the worker waits for; 0: none. This number is set before the order is taken
    * from the socket, and cleared after the report of the order's end. */
   _Atomic uint64_t owed;
@@ -169,7 +171,7 @@ static void obey(void)
   /* The worker keeps the file of a body until the end of the order, so with such a file it does not
    * lend the mailbox. */
   atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
-  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
+  mehari_mailbox_begin();
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
   if (order.carries_frame && !mehari_mailbox_adopt_carried(files.frame))
     _exit(71);
@@ -205,7 +207,7 @@ static bool take_from_mailbox(void)
     return false;
   }
   to_its_end = true;
-  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
+  mehari_mailbox_begin();
   mehari_mailbox_open(frame);
   return true;
 }
@@ -311,6 +313,9 @@ static void keep_child(pTHX_ mehari_script *script)
     ;
   if (!atomic_load(&turn->owed) && WIFEXITED(status) && WEXITSTATUS(status) == NOT_NEEDED)
     leave(aTHX);
+  /* Without this memory the template does not know its orders. Its end tells the worker. */
+  if (turn->mark != MARK || (rewinds && !mehari_rewind_is_sound()))
+    _exit(72);
   tell_death(child, status);
   if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();
@@ -357,6 +362,7 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turn == MAP_FAILED)
     _exit(1);
+  turn->mark = MARK;
   mehari_mailbox_keep_taken(&turn->taken);
   mehari_descriptor_claim(mehari_front_socket);
   task = what;

@@ -1,5 +1,7 @@
 /* Finds out which state of the kernel the loaded libraries are able to change, so that a rewind
  * checks only this state. A library that does not import `setitimer` and the like sets no timer.
+ * Most calls of imported functions are noticed (calls.c), so a rewind makes their checks only after
+ * such a call.
  *
  * The operators of perl, and the subs of the modules in the list `known`, are not counted: the
  * server notices each of their changes (interpreter/operators.c, process/watch.c). A library that
@@ -65,6 +67,9 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"dlsym", MEHARI_REACH_ALL},
   {"dlvsym", MEHARI_REACH_ALL},
 };
+
+/* Whether the function returns addresses of other functions, which a library may keep. */
+static bool finds_functions(const char *name) { return strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0; }
 
 /* Functions that open or close descriptors. Those of perl's handles (PerlIO_open) are not here,
  * because perl counts them. */
@@ -162,9 +167,32 @@ static dynamic read_dynamic(const struct dl_phdr_info *library, const ElfW(Dyn) 
 typedef struct {
   mehari_see_import *see;
   void *to;
-  const char *library;
+  bool watches; /* whether calls shall be noticed from now on */
+  const struct dl_phdr_info *library;
   unsigned unknown; /* the state that is neither seen nor undone */
 } search;
+
+/* Whether a slot of the library is used for calls alone. The table of system calls in libsqlite3
+ * has slots of another kind, from which the library does not copy. */
+static bool is_for_calls(const char *path, uint32_t kind)
+{
+#ifdef __x86_64__
+  return kind == R_X86_64_JUMP_SLOT || (kind == R_X86_64_64 && strstr(path, "/libsqlite3.so."));
+#else
+  return (void)path, (void)kind, false;
+#endif
+}
+
+static bool is_noticed(const search *this, const ElfW(Rela) *relocation, const char *name, unsigned reach)
+{
+  const struct dl_phdr_info *library = this->library;
+  bool is_known = this->unknown != MEHARI_REACH_ALL;
+  if ((finds_functions(name) && !is_known) || !is_for_calls(library->dlpi_name, (uint32_t)relocation->r_info))
+    return false;
+  if (mehari_rewind_watches(library, relocation->r_offset))
+    return true;
+  return this->watches && mehari_rewind_watch_calls(library, relocation->r_offset, reach);
+}
 
 static void see_relocations(const search *this, const dynamic *library, const ElfW(Rela) *relocations, size_t size)
 {
@@ -172,8 +200,8 @@ static void see_relocations(const search *this, const dynamic *library, const El
     size_t symbol = relocations[i].r_info >> 32;
     const char *name = symbol ? library->names + library->symbols[symbol].st_name : "";
     unsigned reach = this->unknown & reach_of(name);
-    if (reach)
-      this->see(this->to, this->library, name, reach);
+    if (reach && !is_noticed(this, &relocations[i], name, reach))
+      this->see(this->to, this->library->dlpi_name, name, reach);
   }
 }
 
@@ -181,7 +209,7 @@ static int see_library(struct dl_phdr_info *library, size_t size, void *argument
 {
   search *this = argument;
   (void)size;
-  this->library = library->dlpi_name;
+  this->library = library;
   this->unknown = unknown_of(library->dlpi_name);
   for (int i = 0; this->unknown && i < library->dlpi_phnum; i++) {
     if (library->dlpi_phdr[i].p_type != PT_DYNAMIC)
@@ -211,7 +239,8 @@ unsigned mehari_rewind_reach(void)
 {
 #ifdef __x86_64__
   unsigned reach = 0;
-  mehari_rewind_each_import(add_reach, &reach);
+  search this = {.see = add_reach, .to = &reach, .watches = true};
+  dl_iterate_phdr(see_library, &this);
   return reach;
 #else
   return MEHARI_REACH_ALL;

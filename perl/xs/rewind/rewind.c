@@ -22,6 +22,7 @@
 #endif
 
 static mehari_rewind *own;
+static uint32_t picture_pages; /* `own->pages`, in memory that no child can change */
 static SV *handlers[SIG_SIZE]; /* handlers of %SIG at the time of the picture */
 
 /* ---- the template ---- */
@@ -64,6 +65,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   refusal = mehari_rewind_lay_out(own);
   if (refusal)
     return refusal;
+  picture_pages = own->pages;
   mehari_rewind_on_own_stack(mehari_rewind_take, own);
   return own->spoiled[0] ? own->spoiled : NULL;
 }
@@ -72,6 +74,7 @@ const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); 
 void mehari_rewind_explain(mehari_tell *tell) { mehari_rewind_tell_checks(own, tell); }
 uint32_t mehari_rewind_pages(void) { return own->pages; }
 const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled : NULL; }
+bool mehari_rewind_is_sound(void) { return picture_pages && own->pages == picture_pages && own->range_count; }
 bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
 bool mehari_rewind_was_refused(void) { return own->refused; }
 bool mehari_rewind_is_refused_by_kernel(void) { return own && own != MAP_FAILED && own->is_refused_by_kernel; }
@@ -188,6 +191,7 @@ void mehari_rewind_begin(pTHX)
   mehari_touched &= ~MEHARI_TOUCHED_FILES; /* all files of this time are known */
   if (!see_held(own))
     own->reach |= MEHARI_REACH_FILES;
+  own->reach |= mehari_rewind_forget_calls();
   own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
   mehari_rewind_watch_handlers(aTHX_ own);
@@ -209,11 +213,11 @@ static void see_handlers(pTHX)
     own->doubts |= MEHARI_REACH_SIGNALS;
 }
 
-/* Notes what the request may have changed: what its libraries are able to change, and what its
- * operators and watched subs have changed. */
+/* Notes what the request may have changed: what its libraries are able to change unnoticed, and
+ * what their watched calls, its operators and its watched subs have changed. */
 static void see_doubts(pTHX)
 {
-  own->doubts = own->reach;
+  own->doubts = own->reach | mehari_rewind_called();
   if (mehari_rewind_libraries() != own->libraries) {
     own->doubts = MEHARI_REACH_ALL;
     if (!own->loaded[0])
@@ -252,7 +256,7 @@ static void put_back(mehari_rewind *this)
 
 void mehari_rewind_end(pTHX)
 {
-  if (own->reach & MEHARI_REACH_CHILDREN && getpid() != own->child) /* a process that a library made unnoticed */
+  if ((own->reach | mehari_rewind_called()) & MEHARI_REACH_CHILDREN && getpid() != own->child) /* a process that a library made unnoticed */
     _exit(0);
   if (mehari_touched & (MEHARI_TOUCHED_PROCESS | MEHARI_TOUCHED_LIMITS))
     mehari_rewind_refuse(own, "it changed limits or the standing of its process, or called the kernel itself");

@@ -22,6 +22,9 @@ void mehari_rewind_report(mehari_text file);
 void mehari_rewind_report_refusal(mehari_text file, const char *why);
 /* Returns why the child could not be rewound and ended. NULL: it did not end for this reason. */
 const char *mehari_rewind_refusal(void);
+/* Called in the template after its child's end: whether the memory that both share is as it was,
+ * as far as no request may change it. */
+bool mehari_rewind_is_sound(void);
 bool mehari_rewind_has_rewound(void); /* whether the child has been rewound at least once */
 bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewound either */
 /* Whether the kernel, or the container's rules, refused what every script would need. */

@@ -27,6 +27,7 @@
 #define MEHARI_REWIND_SIGNALS 64
 #define MEHARI_REWIND_HELD 1024
 #define MEHARI_REWIND_GROUPS 64
+#define MEHARI_REWIND_CALLS 512
 
 /* Writable private memory of the picture. */
 typedef struct {
@@ -49,7 +50,7 @@ enum {
 };
 
 /* State of the kernel that a request may have changed. What `mehari_rewind_reach` does not find
- * changes only through operators and subs that the server watches. */
+ * changes only through calls, operators and subs that the server watches. */
 enum {
   MEHARI_REACH_SIGNALS = 1, /* handlers, ignored and pending signals */
   MEHARI_REACH_TIMERS = 2,
@@ -174,12 +175,23 @@ void mehari_rewind_take(mehari_rewind *rewind);
 
 /* reach.c */
 /* Calls `see` for each import by which a library reaches state (MEHARI_REACH_*) that neither perl
- * nor the server would report. */
+ * nor the server would report. Imports whose calls are noticed do not count. */
 typedef void mehari_see_import(void *to, const char *library, const char *import, unsigned reach);
 void mehari_rewind_each_import(mehari_see_import *see, void *to);
-unsigned mehari_rewind_reach(void); /* of all imports */
+/* Lets the calls of such imports be noticed, where possible. Returns what the others reach. */
+unsigned mehari_rewind_reach(void);
 void mehari_rewind_last_library(char *name, size_t size); /* the last part of its path */
 uint64_t mehari_rewind_libraries(void); /* how many libraries were ever loaded */
+
+/* calls.c */
+struct dl_phdr_info;
+/* Lets calls through a slot of the library be noticed. False: the slot cannot be written. */
+bool mehari_rewind_watch_calls(const struct dl_phdr_info *library, uint64_t offset, unsigned reach);
+bool mehari_rewind_watches(const struct dl_phdr_info *library, uint64_t offset);
+/* Called before the first request. Returns what libraries reach by slots that are no longer
+ * watched. */
+unsigned mehari_rewind_forget_calls(void);
+unsigned mehari_rewind_called(void); /* what the request's calls may have changed */
 
 /* checks.c */
 /* Notes the library that demands most checks. */

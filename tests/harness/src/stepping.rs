@@ -1,11 +1,13 @@
-//! Kills a process at an exact place of its work. The process runs one instruction at a time under
-//! ptrace(2); after each instruction the tracer looks for an effect that other processes can see.
+//! Kills a process at an exact place of its work, or of another process's work. The process that
+//! works runs one instruction at a time under ptrace(2); after each instruction the tracer looks
+//! for an effect that other processes can see.
 //!
 //! An effect is a change of the memory that the process shares with others, or a system call that
 //! sends, receives or writes. Between two effects the process has done nothing that others could
 //! notice, so a kill after each effect in turn covers every place at which the process may die.
 
 use crate::processes::{self, Pid};
+use crate::{eventually, PATIENCE};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::uio::{process_vm_readv, RemoteIoVec};
@@ -40,7 +42,7 @@ const WAITS: Duration = Duration::from_millis(200);
 /// How the steps ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Steps {
-    /// The process was killed; the text names the last effect.
+    /// The victim was killed; the text names the last effect.
     Killed(String),
     /// The process had fewer effects before it took a second request.
     Finished,
@@ -53,15 +55,16 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// Attaches to a process and kills it right after its effect with this number, counted from 1.
-    pub fn kill_after(pid: Pid, effect: usize) -> Stepper {
+    /// Attaches to a process and kills `victim` right after the effect of the process with this
+    /// number, counted from 1. The victim is the process itself or another one.
+    pub fn kill_after(pid: Pid, effect: usize, victim: Pid) -> Stepper {
         let (attached, is_attached) = mpsc::channel();
         let all_answered = Arc::new(AtomicBool::new(false));
         let answered = all_answered.clone();
         let thread = std::thread::spawn(move || {
             let mut tracee = Tracee::attach(pid);
             attached.send(()).expect("the caller waits");
-            tracee.run(effect, &answered)
+            tracee.run(effect, victim, &answered)
         });
         is_attached.recv().expect("the process is there");
         Stepper {
@@ -133,7 +136,7 @@ impl Tracee {
         self.call = (next == SYSCALL).then_some(at.rax as libc::c_long);
     }
 
-    fn run(&mut self, last: usize, answered: &AtomicBool) -> Steps {
+    fn run(&mut self, last: usize, victim: Pid, answered: &AtomicBool) -> Steps {
         let (mut effects, mut taken) = (0, 0);
         let mut signal = None;
         loop {
@@ -161,14 +164,28 @@ impl Tracee {
                 return Steps::Finished;
             }
             if effects == last {
-                processes::signal(self.pid.as_raw(), rustix::process::Signal::Kill);
-                while !matches!(
-                    waitpid(self.pid, Some(WaitPidFlag::__WALL)),
-                    Ok(WaitStatus::Signaled(..)) | Err(_)
-                ) {}
+                self.kill(victim);
                 return Steps::Killed(effect);
             }
         }
+    }
+
+    /// Kills the victim and waits for its end. If the victim is another process, this process goes
+    /// on at full speed, unless it ends with the victim.
+    fn kill(&self, victim: Pid) {
+        processes::signal(victim, rustix::process::Signal::Kill);
+        if victim == self.pid.as_raw() {
+            while !matches!(
+                waitpid(self.pid, Some(WaitPidFlag::__WALL)),
+                Ok(WaitStatus::Signaled(..)) | Err(_)
+            ) {}
+            return;
+        }
+        let has_ended = || processes::process(victim).is_none_or(|it| it.state == 'Z');
+        assert!(eventually(PATIENCE, has_ended), "{victim} lives");
+        // The kernel may have killed this process already.
+        let _ = ptrace::detach(self.pid, None);
+        let _ = waitpid(self.pid, Some(WaitPidFlag::__WALL | WaitPidFlag::WNOHANG));
     }
 
     /// Executes one instruction, or at full speed the instructions up to the end of a system call,
