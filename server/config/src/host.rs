@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod htaccess;
+mod links;
 mod merge;
 mod names;
 mod pushed;

@@ -126,7 +126,7 @@ pub use rules::{
     is_url, Base, Condition, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
     HeaderValue, PlaceAlias, PlaceRedirect, RedirectRule, Rest, VariableRule, When,
 };
-pub use scope::{NamedGroups, Scope, Section};
+pub use scope::{NamedGroups, RequestPlace, Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use server_timing::ServerTiming;
 pub use settings::{

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::{Handler, ProxySettings, Rung};
 
+mod links;
 mod lua;
 mod media;
 mod negotiation;
@@ -16,6 +17,7 @@ mod rewriting;
 mod rules;
 mod words;
 
+pub use links::Links;
 pub use lua::LuaSettings;
 pub use media::Media;
 pub use negotiation::Negotiation;
@@ -114,7 +116,7 @@ impl Default for FileSettings {
         FileSettings {
             types: Vec::new(),
             directory_index: Vec::new(),
-            links: Links::Followed,
+            links: Links::default(),
             listed: false,
             multi_views: false,
             directory_slash: true,
@@ -226,17 +228,6 @@ impl Settings {
             Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => true,
         }
     }
-}
-
-/// `Options FollowSymLinks` and `SymLinksIfOwnerMatch`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Links {
-    #[default]
-    Followed,
-    /// Links are followed only if the link and its target have the same owner.
-    OfOneOwner,
-    Refused,
 }
 
 /// The words of `FileETag`, as bits.
