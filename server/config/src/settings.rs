@@ -102,6 +102,8 @@ pub struct FileSettings {
     /// sendfile(2).
     #[serde(rename = "copy_files")]
     pub copied: bool,
+    #[serde(rename = "range_limits")]
+    pub ranges: crate::RangeLimits,
     /// `FallbackResource`: the URL path that answers if there is no file.
     pub fallback: Option<String>,
     /// `AcceptPathInfo`. `None`: scripts take the rest of the path, and other files do not.
@@ -123,6 +125,7 @@ impl Default for FileSettings {
             index_redirect: None,
             etag: 0,
             copied: false,
+            ranges: crate::RangeLimits::default(),
             fallback: None,
             accept_path_info: None,
             spelling: crate::Spelling::default(),
