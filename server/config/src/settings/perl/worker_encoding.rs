@@ -95,6 +95,9 @@ impl Settings {
             return;
         }
         text.put(b't', "require", &about_users(requirement));
+        if rules.authentication.forbids_on_failure {
+            text.put(b't', "forbids_on_failure", "on");
+        }
         if let Some(file) = &rules.authentication.group_file {
             text.put(b't', "group_file", &file.to_string_lossy());
         }

@@ -346,7 +346,12 @@ impl<'s> Search<'s> {
         let choice = program::choose(self.site, &settings, &found, alias_script);
         let is_program = !matches!(choice, Ok(Handler::File));
         if !path_info.is_empty() && !settings.files.accept_path_info.unwrap_or(is_program) {
-            return Ok(self.refused(settings, NOT_FOUND));
+            return Ok(Route {
+                script_name: script_name.to_vec(),
+                path_info: found.behind,
+                file: found.file,
+                ..self.refused(settings, NOT_FOUND)
+            });
         }
         let (handler, outcome) = match choice {
             Err(problem) => return Ok(self.refused(settings, problem)),
