@@ -181,3 +181,65 @@ fn requirements_decide_as_in_apache_whichever_module_finds_the_user() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+const FORBIDDING: &str = "
+    <Directory @ROOT@/htdocs>
+        AuthType Basic
+        AuthName there
+        AuthUserFile @ROOT@/users
+        Require user bob
+    </Directory>
+    <Directory @ROOT@/htdocs/on>
+        AuthzSendForbiddenOnFailure On
+    </Directory>
+    <Directory @ROOT@/htdocs/on/off>
+        AuthzSendForbiddenOnFailure Off
+    </Directory>
+    <Directory @ROOT@/htdocs/perl>
+        AuthzSendForbiddenOnFailure On
+        PerlFixupHandler 'sub { 0 }'
+    </Directory>
+    <Directory @ROOT@/htdocs/own>
+        AuthzSendForbiddenOnFailure On
+        PerlAuthenHandler 'sub { $_[0]->user(q(ann)); 0 }'
+    </Directory>
+    <Directory @ROOT@/htdocs/file>
+        AllowOverride AuthConfig
+    </Directory>
+    <Perl>
+        use Apache2::Access ();
+        use Apache2::RequestRec ();
+    </Perl>
+";
+
+#[test]
+fn a_user_without_the_right_is_forbidden_as_in_apache() {
+    let site = || {
+        let folders = ["off", "on", "on/off", "perl", "own", "file"];
+        let page =
+            |site: Builder, folder: &&str| site.file(&format!("htdocs/{folder}/page.html"), "page");
+        folders
+            .iter()
+            .fold(Server::builder(), page)
+            .file("htdocs/file/.htaccess", "AuthzSendForbiddenOnFailure On\n")
+            .file("users", &format!("ann:{SECRET}\nbob:{SECRET}\n"))
+            .conf(FORBIDDING)
+    };
+    let mut pair = Pair::start(site);
+    for (folder, status) in [
+        ("off", 401),
+        ("on", 403),
+        ("on/off", 401),
+        ("perl", 403),
+        ("own", 403),
+        ("file", 403),
+    ] {
+        let target = format!("/{folder}/page.html");
+        assert_eq!(pair.send(&get(&target, ANN)).status, status, "{folder}");
+        if folder != "own" {
+            assert_eq!(pair.send(&get(&target, "")).status, 401, "{folder}");
+            assert_eq!(pair.send(&get(&target, OTHER_ANN)).status, 401, "{folder}");
+            assert_eq!(pair.send(&get(&target, BOB)).status, 200, "{folder}");
+        }
+    }
+}

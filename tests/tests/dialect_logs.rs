@@ -62,3 +62,115 @@ fn a_log_of_all_hosts_cannot_stand_in_a_host() {
         assert!(builder().on_apache().try_start().is_err());
     }
 }
+
+/// Conditions, each with a log of its own.
+const CONDITIONS: [(&str, &str); 12] = [
+    ("status", "%{REQUEST_STATUS} -ge 400"),
+    ("uri", "%{REQUEST_URI} =~ m#^/page#"),
+    ("response", "resp('X-Said') == 'yes'"),
+    ("type", "%{CONTENT_TYPE} =~ m#^text/html#"),
+    ("field", "req('X-Asked') == 'yes'"),
+    ("query", "%{QUERY_STRING} == 'a=b'"),
+    (
+        "method",
+        "%{REQUEST_METHOD} == 'POST' || %{THE_REQUEST} =~ /HEAD/",
+    ),
+    (
+        "variable",
+        "-n reqenv('quiet') && reqenv('place') == 'here'",
+    ),
+    ("file", "%{REQUEST_FILENAME} =~ m#htdocs/page.html$#"),
+    (
+        "host",
+        "%{HTTP_HOST} == 'one.test' && %{SERVER_NAME} == 'one.test'",
+    ),
+    ("user", "%{REMOTE_USER} == 'ann'"),
+    ("path_info", "%{PATH_INFO} == '/more'"),
+];
+
+fn site_of_conditions() -> Builder {
+    let logs: String = CONDITIONS
+        .iter()
+        .map(|(name, condition)| format!("CustomLog logs/{name} short \"expr={condition}\"\n"))
+        .collect();
+    Server::builder()
+        .folder("logs")
+        .file("htdocs/page.html", "a page")
+        .file("htdocs/said.txt", "said")
+        .file("htdocs/sorry.html", "sorry")
+        .file("htdocs/closed/page.html", "closed")
+        .file("users", "ann:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=\n")
+        .conf(&format!(
+            "LogFormat \"%{{X-Row}}i %>s\" short\nSetEnvIf Request_URI quiet quiet\n\
+             ErrorDocument 404 /sorry.html\nCustomLog logs/all short\n{logs}\
+             <Directory @ROOT@/htdocs>\nRequire all granted\nSetEnv place here\n</Directory>\n\
+             <Files said.txt>\nHeader set X-Said yes\n</Files>\n\
+             <Location /closed>\nAuthType Basic\nAuthName closed\nAuthUserFile @ROOT@/users\n\
+             Require valid-user\n</Location>\n\
+             RewriteEngine On\nRewriteRule ^/led$ /page.html [PT]\n"
+        ))
+}
+
+/// Requests, each with its number as a field.
+fn rows() -> Vec<Request> {
+    let requests = vec![
+        Request::get("/page.html").host("one.test"),
+        Request::get("/page.html?a=b").field("X-Asked", "yes"),
+        Request::get("/said.txt"),
+        Request::get("/none?a=b"),
+        Request::get("/quiet.html"),
+        Request::new("HEAD", "/said.txt"),
+        Request::post("/page.html", "body"),
+        Request::get("/closed/page.html"),
+        Request::get("/closed/page.html").field("Authorization", "Basic YW5uOnRlc3Q="),
+        Request::get("/led"),
+        Request::get("/page.html/more"),
+    ];
+    let number = |(number, request): (usize, Request)| request.field("X-Row", &number.to_string());
+    requests.into_iter().enumerate().map(number).collect()
+}
+
+#[test]
+fn logs_with_an_expression_have_the_lines_that_they_have_in_apache() {
+    let mut found = Vec::new();
+    for server in apache::beside(site_of_conditions) {
+        for request in rows() {
+            server.send(&request);
+        }
+        let lines = |name: &str| server.site.read(&format!("logs/{name}"));
+        let has = eventually(PATIENCE, || lines("all").lines().count() == rows().len());
+        assert!(has, "{}", lines("all"));
+        // One more request brings the lines of the requests before it into all logs.
+        server.send(&Request::get("/page.html").field("X-Row", "last"));
+        let last = ["uri", "type"];
+        for name in last {
+            assert!(
+                eventually(PATIENCE, || lines(name).contains("last")),
+                "{name}"
+            );
+        }
+        // Apache's processes write in any order.
+        let sorted = |name: &str| {
+            let text = lines(name);
+            let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
+            rows.sort();
+            rows
+        };
+        found.push(CONDITIONS.map(|(name, _)| (name, sorted(name))));
+    }
+    for logs in &found {
+        assert_eq!(*logs, found[0]);
+    }
+    for (name, lines) in &found[0] {
+        let count = lines.len();
+        assert!((1..rows().len() + 1).contains(&count), "{name}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_broken_expression_of_a_log_is_a_problem_of_its_line() {
+    let conf = "CustomLog logs/x combined \"expr=%{REQUEST_STATUS} -gt\"\n";
+    let log = Server::builder().folder("logs").conf(conf).try_start();
+    let log = log.err().expect("a problem").text();
+    assert!(log.contains("httpd.conf:3"), "{log}");
+}

@@ -77,3 +77,62 @@ fn server_calls_itself_what_apache_does() {
     );
     assert!(names("bare.example:8080").starts_with("bare.example 80 "));
 }
+
+const STRICT: &str = "
+    StrictHostCheck On
+    ServerName main.test
+    <Directory @ROOT@/htdocs>
+        Require all granted
+    </Directory>
+";
+
+/// Hosts of one address. The value of the first one counts.
+fn hosts_of(first: &str, second: &str) -> String {
+    format!(
+        "{STRICT}<VirtualHost *:*>\nServerName one.test\nServerAlias *.one.test\n{first}\n\
+         </VirtualHost>\n<VirtualHost *:*>\nServerName two.test\n{second}\n</VirtualHost>\n"
+    )
+}
+
+#[test]
+fn unknown_names_are_refused_where_apache_refuses_them() {
+    let on = "StrictHostCheck On";
+    let off = "StrictHostCheck Off";
+    for conf in [
+        STRICT.to_owned(),
+        hosts_of("", ""),
+        hosts_of(off, on),
+        hosts_of(on, off),
+    ] {
+        let site = || {
+            Server::builder()
+                .file("htdocs/page.html", "a page")
+                .conf(&conf)
+        };
+        let mut pair = Pair::start(site);
+        for host in [
+            "main.test",
+            "MAIN.test",
+            "x.main.test",
+            "one.test",
+            "one.test:81",
+            "x.one.test",
+            "two.test",
+            "two.test.",
+            "x.two.test",
+            "unknown.test",
+            "127.0.0.1",
+            "localhost",
+            "*",
+        ] {
+            for target in ["/page.html", "/none.html"] {
+                let request = Request::get(target).host(host);
+                if let Err(why) = pair.compare(&request) {
+                    panic!("{conf}\n{host}: {why}");
+                }
+            }
+        }
+        let asked = Request::get("http://unknown.test/page.html").host("main.test");
+        pair.send(&asked);
+    }
+}

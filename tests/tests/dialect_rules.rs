@@ -265,7 +265,7 @@ fn folders_are_listed_and_links_refused_as_options_says() {
         .conf(
             "<Location /list>\nOptions Indexes\n</Location>\n\
              <Location /views>\nOptions +MultiViews\n</Location>\n\
-             <Location /closed>\nOptions -FollowSymLinks\n</Location>\n\
+             <Directory @ROOT@/htdocs/closed>\nOptions -FollowSymLinks\n</Directory>\n\
              <Location /fall>\nFallbackResource /fall/index.html\n</Location>\n",
         )
         .start();

@@ -89,6 +89,15 @@ static int log_in(pTHX_ mehari_rec *rec)
   }
 }
 
+/* Refuses a user who has not the right. */
+static int deny_user(pTHX_ mehari_rec *rec)
+{
+  if (!mehari_settings_text(aTHX_ rec->settings, "auth_type") || mehari_settings_text(aTHX_ rec->settings, "forbids_on_failure"))
+    return 403;
+  challenge(aTHX_ rec);
+  return 401;
+}
+
 /* Authenticates and authorises. Without a user the request is refused, whatever the
  * authorisation handlers return. */
 static int authorize(pTHX_ mehari_rec *rec)
@@ -112,8 +121,8 @@ static int authorize(pTHX_ mehari_rec *rec)
   mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER), known);
   if (verdict == MEHARI_GRANTED)
     return OK;
-  if (verdict == MEHARI_DENIED && !mehari_settings_text(aTHX_ rec->settings, "auth_type"))
-    return 403;
+  if (verdict == MEHARI_DENIED)
+    return deny_user(aTHX_ rec);
   challenge(aTHX_ rec);
   return 401;
 }
@@ -291,10 +300,7 @@ static int check_rights(pTHX_ mehari_rec *rec)
     return status;
   if (mehari_requirement_verdict(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER), known) == MEHARI_GRANTED)
     return OK;
-  if (!asks_who)
-    return 403;
-  challenge(aTHX_ rec);
-  return 401;
+  return deny_user(aTHX_ rec);
 }
 
 int mehari_rec_check(pTHX_ mehari_rec *rec, int phase)

@@ -67,6 +67,9 @@ pub enum Change {
         off: u8,
     },
     CopyFiles(bool),
+    MaxRanges(Option<u32>),
+    MaxRangeOverlaps(Option<u32>),
+    MaxRangeReversals(Option<u32>),
     CheckSpelling(bool),
     CheckCaseOnly(bool),
     /// `CheckBasenameMatch`.

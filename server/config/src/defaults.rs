@@ -81,6 +81,7 @@ fn empty() -> Site {
         main: Host::virtual_host(Vec::new(), Settings::default()),
         hosts: Vec::new(),
         any_port: false,
+        sni_policy: crate::SniPolicy::default(),
         by_name: None,
         perls: Vec::new(),
         teams: Vec::new(),

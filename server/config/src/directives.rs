@@ -33,6 +33,7 @@ mod pools;
 mod providers;
 mod proxy;
 mod proxy_tls;
+mod ranges;
 pub(crate) mod refused;
 mod remote;
 mod revocation;
@@ -80,6 +81,7 @@ pub const DIRECTIVES: &[Group] = &[
     workers::GROUP,
     worker_limits::GROUP,
     limits::GROUP,
+    ranges::GROUP,
     logs::GROUP,
     fixed::GROUP,
     ignored::GROUP,

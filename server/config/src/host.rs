@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod htaccess;
+mod links;
 mod merge;
 mod names;
 mod pushed;
@@ -119,6 +120,17 @@ impl Host {
         let addresses = || self.addresses.iter().map(HostAddress::to_string);
         let named = self.names.server_name.clone();
         named.unwrap_or_else(|| addresses().collect::<Vec<String>>().join(" "))
+    }
+
+    /// Tells whether the host has this name, without a port and in any case. As in Apache, an
+    /// address of `<VirtualHost>` is a name too.
+    pub fn is_named(&self, name: &[u8]) -> bool {
+        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+        let name = name.strip_suffix('.').unwrap_or(&name);
+        let plain = name.trim_start_matches('[').trim_end_matches(']');
+        let address: Option<IpAddr> = plain.parse().ok();
+        let mut own = self.addresses.iter();
+        self.names.has(name) || address.is_some_and(|ip| own.any(|known| known.ip == Some(ip)))
     }
 
     /// Returns the settings of a request that no section matches.

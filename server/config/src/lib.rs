@@ -52,6 +52,7 @@ mod phase;
 mod preload;
 mod problem;
 mod process_limit;
+mod ranges;
 mod redis;
 mod remote;
 mod revocation;
@@ -116,6 +117,7 @@ pub use preload::{Preload, PreloadOrigin, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use process_limit::{LimitedResource, ProcessLimit};
 pub use proxy_tls::ProxyTls;
+pub use ranges::RangeLimits;
 pub use redis::*;
 pub use remote::{KnownProxy, ProxyKind, RemoteAddress};
 pub use revocation::*;
@@ -126,7 +128,7 @@ pub use rules::{
     is_url, Base, Condition, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
     HeaderValue, PlaceAlias, PlaceRedirect, RedirectRule, Rest, VariableRule, When,
 };
-pub use scope::{NamedGroups, Scope, Section};
+pub use scope::{NamedGroups, RequestPlace, Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use server_timing::ServerTiming;
 pub use settings::{

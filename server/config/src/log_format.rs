@@ -116,9 +116,22 @@ pub struct LogNeeds {
     pub backend_time: bool,
     /// Whether the duration of the request is needed.
     pub duration: bool,
+    /// Whether a log has a condition that is an expression.
+    pub expression: bool,
 }
 
 impl LogNeeds {
+    /// Returns what an expression may read.
+    pub(crate) fn of_expression() -> LogNeeds {
+        LogNeeds {
+            more: true,
+            response_fields: true,
+            route: true,
+            expression: true,
+            ..LogNeeds::default()
+        }
+    }
+
     pub fn and(self, other: LogNeeds) -> LogNeeds {
         LogNeeds {
             more: self.more || other.more,
@@ -127,6 +140,7 @@ impl LogNeeds {
             route: self.route || other.route,
             backend_time: self.backend_time || other.backend_time,
             duration: self.duration || other.duration,
+            expression: self.expression || other.expression,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::Condition;
+
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogTarget {
@@ -54,24 +56,28 @@ impl AccessFormat {
 pub struct AccessLogSettings {
     pub target: LogTarget,
     pub format: AccessFormat,
-    /// `env=NAME` (true: it must be set) or `env=!NAME`.
-    pub condition: Option<(bool, String)>,
+    /// `env=NAME`, `env=!NAME` or `expr=EXPRESSION`.
+    pub condition: Condition,
 }
 
 impl AccessLogSettings {
     pub fn needs(&self) -> crate::LogNeeds {
         let of_format = self.format.needs();
         crate::LogNeeds {
-            more: of_format.more || self.condition.is_some(),
+            more: of_format.more || self.condition != Condition::Always,
             ..of_format
         }
+        .and(match self.condition {
+            Condition::Expression(_) => crate::LogNeeds::of_expression(),
+            Condition::Always | Condition::Variable { .. } => crate::LogNeeds::default(),
+        })
     }
 
     pub fn combined(target: LogTarget) -> AccessLogSettings {
         AccessLogSettings {
             target,
             format: AccessFormat::Combined,
-            condition: None,
+            condition: Condition::Always,
         }
     }
 }

@@ -9,6 +9,43 @@ use std::path::{Path, PathBuf};
 
 use crate::glob;
 
+/// What sections match.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestPlace<'a> {
+    /// The decoded and normalised URL path.
+    pub url_path: &'a str,
+    /// The file to which the path is mapped.
+    pub file: Option<&'a Path>,
+    /// The path that Apache has walked to this file, which `<DirectoryMatch>` and `<Files>` match:
+    /// the existing folders and one more name. It ends with a slash if the request for a folder
+    /// does. `None`: the file's path.
+    pub walked: Option<&'a Path>,
+    /// What a `<DirectoryMatch>` matches in place of the walked path: the folder of an index.
+    pub folder: Option<&'a Path>,
+}
+
+impl<'a> RequestPlace<'a> {
+    /// Makes the place of a path and its file.
+    pub fn of(url_path: &'a str, file: Option<&'a Path>) -> RequestPlace<'a> {
+        RequestPlace {
+            url_path,
+            file,
+            walked: None,
+            folder: None,
+        }
+    }
+
+    fn walked_bytes(&self) -> Option<&'a [u8]> {
+        let walked = self.walked.or(self.file);
+        walked.map(|path| path.as_os_str().as_bytes())
+    }
+
+    fn folder_bytes(&self) -> Option<&'a [u8]> {
+        let folder = self.folder.map(|path| path.as_os_str().as_bytes());
+        folder.or_else(|| self.walked_bytes())
+    }
+}
+
 /// A section of the configuration, and its changes.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Section {
@@ -29,7 +66,7 @@ pub enum Scope {
     Files(String),
     /// `<LocationMatch regex>` or `<Location ~ regex>`: matches anywhere in the URL path.
     LocationMatch(crate::Pattern),
-    /// `<DirectoryMatch regex>`: matches anywhere in the path of the file's folder.
+    /// `<DirectoryMatch regex>`: matches anywhere in the walked path ([`RequestPlace::walked`]).
     DirectoryMatch(crate::Pattern),
     /// `<FilesMatch regex>`: matches anywhere in the last segment of the file path.
     FilesMatch(crate::Pattern),
@@ -79,30 +116,32 @@ impl Scope {
 }
 
 impl Section {
-    pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
-        let is_around = |folder: &Scope| folder.matches(url_path, file);
-        self.within.as_ref().is_none_or(is_around) && self.scope.matches(url_path, file)
+    pub(crate) fn matches(&self, place: RequestPlace<'_>) -> bool {
+        let is_around = |folder: &Scope| folder.matches(place);
+        self.within.as_ref().is_none_or(is_around) && self.scope.matches(place)
     }
 
     /// Returns the section's rank in merging. Sections of the same rank keep their order.
-    pub(crate) fn rank(&self) -> (u8, usize) {
+    pub(crate) fn rank(&self) -> (u8, (u8, usize)) {
         match &self.scope {
-            Scope::Directory(path) => (0, depth(path)),
-            Scope::DirectoryMatch(_) => (1, 0),
-            Scope::Files(_) | Scope::FilesMatch(_) => (2, self.depth_around()),
-            Scope::Location(_) | Scope::LocationMatch(_) => (3, 0),
+            Scope::Directory(_) | Scope::DirectoryMatch(_) => (0, folder_rank(Some(&self.scope))),
+            Scope::Files(_) | Scope::FilesMatch(_) => (1, folder_rank(self.within.as_ref())),
+            Scope::Location(_) | Scope::LocationMatch(_) => (2, (0, 0)),
         }
     }
+}
 
-    /// Returns the rank of a `<Files>` section among the `<Files>` sections. Sections without an
-    /// enclosing folder come first, then sections by the depth of their folder, then sections in a
-    /// folder pattern.
-    fn depth_around(&self) -> usize {
-        match &self.within {
-            None => 0,
-            Some(Scope::Directory(folder)) => depth(folder),
-            Some(_) => usize::MAX,
+/// Returns the rank of a folder's section, and of the `<Files>` sections in it: sections without a
+/// folder come first, then folders by their depth, then patterns. As in Apache, a pattern has the
+/// depth of its slashes.
+fn folder_rank(folder: Option<&Scope>) -> (u8, usize) {
+    match folder {
+        Some(Scope::Directory(path)) => (1, depth(path)),
+        Some(Scope::DirectoryMatch(pattern)) => {
+            let slashes = pattern.as_str().bytes().filter(|&byte| byte == b'/');
+            (2, slashes.count())
         }
+        _ => (0, 0),
     }
 }
 
@@ -115,33 +154,27 @@ impl Scope {
     /// pattern, or the file is not known yet.
     pub(crate) fn pattern_and_text<'t>(
         &self,
-        url_path: &'t str,
-        file: Option<&'t Path>,
+        place: RequestPlace<'t>,
     ) -> Option<(&crate::Pattern, &'t [u8])> {
-        let bytes = file.map(|file| file.as_os_str().as_bytes());
         Some(match self {
-            Scope::LocationMatch(pattern) => (pattern, url_path.as_bytes()),
-            Scope::DirectoryMatch(pattern) => (pattern, folder(bytes?)),
-            Scope::FilesMatch(pattern) => (pattern, last_segment(bytes?)),
+            Scope::LocationMatch(pattern) => (pattern, place.url_path.as_bytes()),
+            Scope::DirectoryMatch(pattern) => (pattern, place.folder_bytes()?),
+            Scope::FilesMatch(pattern) => (pattern, last_segment(place.walked_bytes()?)),
             Scope::Location(_) | Scope::Directory(_) | Scope::Files(_) => return None,
         })
     }
 
-    fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
-        let bytes = file.map(|file| file.as_os_str().as_bytes());
+    fn matches(&self, place: RequestPlace<'_>) -> bool {
         match self {
-            Scope::Location(prefix) => location_matches(prefix, url_path),
-            Scope::LocationMatch(pattern) => pattern.matches(url_path.as_bytes()),
-            Scope::Directory(folder) => file.is_some_and(|file| is_inside(folder, file)),
-            Scope::DirectoryMatch(pattern) => {
-                bytes.is_some_and(|path| pattern.matches(folder(path)))
-            }
+            Scope::Location(prefix) => location_matches(prefix, place.url_path),
+            Scope::Directory(folder) => place.file.is_some_and(|file| is_inside(folder, file)),
             Scope::Files(name) => {
-                bytes.is_some_and(|path| glob::matches(name.as_bytes(), last_segment(path)))
+                let path = place.walked_bytes();
+                path.is_some_and(|path| glob::matches(name.as_bytes(), last_segment(path)))
             }
-            Scope::FilesMatch(pattern) => {
-                bytes.is_some_and(|path| pattern.matches(last_segment(path)))
-            }
+            Scope::LocationMatch(_) | Scope::DirectoryMatch(_) | Scope::FilesMatch(_) => self
+                .pattern_and_text(place)
+                .is_some_and(|(pattern, text)| pattern.matches(text)),
         }
     }
 }
@@ -184,12 +217,6 @@ fn segments(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn last_segment(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
-}
-
-/// Returns the path of a file's folder, with a final slash.
-fn folder(path: &[u8]) -> &[u8] {
-    let end = path.iter().rposition(|byte| *byte == b'/');
-    end.map_or(path, |end| &path[..=end])
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "DirectoryMatch",
         "<DirectoryMatch REGEX>",
-        "Files in folders whose path matches.",
+        "Folders and files whose path matches.",
     ),
     kind(
         "Files",

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::{Handler, ProxySettings, Rung};
 
+mod links;
 mod lua;
 mod media;
 mod negotiation;
@@ -16,6 +17,7 @@ mod rewriting;
 mod rules;
 mod words;
 
+pub use links::Links;
 pub use lua::LuaSettings;
 pub use media::Media;
 pub use negotiation::Negotiation;
@@ -100,6 +102,8 @@ pub struct FileSettings {
     /// sendfile(2).
     #[serde(rename = "copy_files")]
     pub copied: bool,
+    #[serde(rename = "range_limits")]
+    pub ranges: crate::RangeLimits,
     /// `FallbackResource`: the URL path that answers if there is no file.
     pub fallback: Option<String>,
     /// `AcceptPathInfo`. `None`: scripts take the rest of the path, and other files do not.
@@ -114,13 +118,14 @@ impl Default for FileSettings {
         FileSettings {
             types: Vec::new(),
             directory_index: Vec::new(),
-            links: Links::Followed,
+            links: Links::default(),
             listed: false,
             multi_views: false,
             directory_slash: true,
             index_redirect: None,
             etag: 0,
             copied: false,
+            ranges: crate::RangeLimits::default(),
             fallback: None,
             accept_path_info: None,
             spelling: crate::Spelling::default(),
@@ -226,17 +231,6 @@ impl Settings {
             Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => true,
         }
     }
-}
-
-/// `Options FollowSymLinks` and `SymLinksIfOwnerMatch`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Links {
-    #[default]
-    Followed,
-    /// Links are followed only if the link and its target have the same owner.
-    OfOneOwner,
-    Refused,
 }
 
 /// The words of `FileETag`, as bits.

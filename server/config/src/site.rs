@@ -23,6 +23,8 @@ pub struct Site {
     pub listen: Vec<crate::Listen>,
     /// Whether `--listen` chose the addresses. The ports of `<VirtualHost>` are then not compared.
     pub any_port: bool,
+    /// `SSLVHostSNIPolicy`.
+    pub sni_policy: crate::SniPolicy,
     pub server_root: PathBuf,
     /// `AccessFileName`.
     pub access_files: Vec<String>,

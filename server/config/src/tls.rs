@@ -67,6 +67,22 @@ pub enum ClientCertificates {
     Require,
 }
 
+/// `SSLVHostSNIPolicy`: the other hosts to which a connection may carry requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SniPolicy {
+    /// None.
+    Strict,
+    /// Hosts with the same certificates, protocol versions, ciphers and rules about clients'
+    /// certificates.
+    #[default]
+    Secure,
+    /// Hosts with the same rules about clients' certificates.
+    AuthOnly,
+    /// All.
+    Insecure,
+}
+
 /// The TLS settings of a host. `None` or an empty list: the main server's setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TlsSettings {
@@ -136,12 +152,37 @@ impl TlsSettings {
     }
 
     /// Tells whether both hosts admit clients by the same rules about certificates.
-    pub fn trusts_as(&self, other: &TlsSettings) -> bool {
+    fn trusts_as(&self, other: &TlsSettings) -> bool {
         self.clients() == other.clients()
-            && (self.clients() == ClientCertificates::None
-                || (self.client_roots == other.client_roots
-                    && self.client_root_folder == other.client_root_folder
-                    && self.client_revocations == other.client_revocations))
+            && self.client_roots == other.client_roots
+            && self.client_root_folder == other.client_root_folder
+            && self.client_revocations == other.client_revocations
+    }
+
+    /// Tells whether both hosts have the same certificates, protocol versions and ciphers.
+    fn speaks_as(&self, other: &TlsSettings) -> bool {
+        self.certificates == other.certificates
+            && self.managed == other.managed
+            && self.chain == other.chain
+            && self.versions == other.versions
+            && self.ciphers == other.ciphers
+    }
+
+    /// Tells whether a connection that was opened for a host with these settings may carry requests
+    /// for another host.
+    pub fn may_carry(&self, other: &TlsSettings, policy: SniPolicy) -> bool {
+        match policy {
+            SniPolicy::Strict => false,
+            SniPolicy::Secure => self.trusts_as(other) && self.speaks_as(other),
+            SniPolicy::AuthOnly => self.trusts_as(other),
+            SniPolicy::Insecure => true,
+        }
+    }
+
+    /// Tells whether a host asks clients for certificates by rules by which a connection that was
+    /// opened for these settings has not asked.
+    pub fn lacks_certificate_for(&self, other: &TlsSettings) -> bool {
+        other.clients() != ClientCertificates::None && !self.trusts_as(other)
     }
 
     /// Returns all files that these settings name, so that the caller can watch the files.

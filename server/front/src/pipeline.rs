@@ -54,6 +54,7 @@ pub use client::{
     BodyLength, ClientStream, Framing, Gathered, Gone, RequestHead, RequestSource, ResponseHead,
 };
 pub use context::RequestContext;
+pub use log::SentHead;
 pub use respond::{answer, start_answer};
 
 use crate::content::Answer;

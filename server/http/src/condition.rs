@@ -2,6 +2,7 @@
 
 use crate::range::{self, Range};
 use crate::Field;
+use mehari_config::RangeLimits;
 use std::borrow::Cow;
 use std::time::SystemTime;
 
@@ -109,8 +110,8 @@ impl<'a> Conditions<'a> {
         all.iter().all(|field| field.is_none())
     }
 
-    /// Evaluates the conditions for a representation.
-    pub fn verdict(&self, representation: &Representation<'_>) -> Verdict {
+    /// Evaluates the conditions for a representation. Ranges beyond `limits` are ignored.
+    pub fn verdict(&self, representation: &Representation<'_>, limits: RangeLimits) -> Verdict {
         if self.are_none() {
             return Verdict::Whole;
         }
@@ -125,7 +126,7 @@ impl<'a> Conditions<'a> {
             Some(_) => return Verdict::Failed,
             None => {}
         }
-        self.ranges(etag, modified, size)
+        self.ranges(etag, modified, size, limits)
             .map_or(Verdict::Whole, Verdict::Ranges)
     }
 
@@ -139,10 +140,13 @@ impl<'a> Conditions<'a> {
         etag: &[u8],
         modified: Option<SystemTime>,
         size: u64,
+        limits: RangeLimits,
     ) -> Option<Vec<Range>> {
         let asked = self.range.as_deref()?;
         let is_wanted = self.range_is_wanted(etag, modified);
-        is_wanted.then(|| range::parse(asked, size)).flatten()
+        is_wanted
+            .then(|| range::parse(asked, size, limits))
+            .flatten()
     }
 
     /// Returns whether If-Range allows a range. The field must have a strong validator or the exact

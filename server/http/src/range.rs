@@ -4,12 +4,9 @@
 //! The handlers of files and the response cache call this module. They read the bytes of the parts
 //! themselves.
 
+use mehari_config::RangeLimits;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
-
-/// The largest number of ranges. No player or PDF reader requests more. A request for more ranges
-/// gets the whole file.
-const MOST: usize = 32;
 
 /// The bytes `start..=end`, which lie inside the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,84 +15,132 @@ pub struct Range {
     pub end: u64,
 }
 
-/// Parses the ranges. Returns `None` if the field is ignored: it is malformed, has too many ranges,
-/// or is not about byte ranges. An empty list means 416. Overlapping and adjacent ranges are
-/// merged.
-pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
+/// Parses the ranges as Apache does. Returns `None` if the field is ignored: it is malformed, asks
+/// for more than `limits` allow or for more bytes than there are, or is not about byte ranges. An
+/// empty list means 416. A range that overlaps or adjoins the range before it is merged with it.
+pub fn parse(field: &[u8], size: u64, limits: RangeLimits) -> Option<Vec<Range>> {
     let (unit, set) = field.split_at_checked(6)?;
-    if !unit.eq_ignore_ascii_case(b"bytes=") {
+    if size == 0 || !unit.eq_ignore_ascii_case(b"bytes=") || set.starts_with(b",") {
         return None;
     }
-    let mut ranges: Vec<Range> = Vec::new();
-    let mut asked = false;
-    for (count, text) in set.split(|&byte| byte == b',').enumerate() {
-        if count >= MOST {
-            return None;
-        }
-        let text = text.trim_ascii();
+    let (mut merging, mut lies_beyond) = (Merging::default(), false);
+    for text in set.split(|&byte| byte == b',') {
         // Empty list elements are ignored (RFC 9110 section 5.6.1.2).
         if text.is_empty() {
             continue;
         }
-        asked = true;
-        ranges.extend(satisfiable(text, size)?);
-    }
-    asked.then(|| merged(ranges))
-}
-
-/// Parses one range of the list. The outer `None` means a syntax error. The inner `None` means that
-/// the range lies beyond the file.
-fn satisfiable(text: &[u8], size: u64) -> Option<Option<Range>> {
-    let dash = memchr::memchr(b'-', text)?;
-    let (first, last) = (&text[..dash], &text[dash + 1..]);
-    if first.is_empty() {
-        let length = number(last)?.min(size);
-        return Some((length > 0).then(|| Range {
-            start: size - length,
-            end: size - 1,
-        }));
-    }
-    let start = number(first)?;
-    let end = if last.is_empty() {
-        u64::MAX
-    } else {
-        number(last)?
-    };
-    if end < start {
-        return None;
-    }
-    Some((start < size).then(|| Range {
-        start,
-        end: end.min(size - 1),
-    }))
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let text = std::str::from_utf8(digits).ok()?;
-    Some(text.parse().unwrap_or(u64::MAX))
-}
-
-/// Merges ranges. If none overlap, the ranges keep the order of the request. Otherwise they are in
-/// file order.
-fn merged(ranges: Vec<Range>) -> Vec<Range> {
-    let mut sorted = ranges.clone();
-    sorted.sort_by_key(|range| range.start);
-    let mut merged: Vec<Range> = Vec::with_capacity(sorted.len());
-    for range in sorted {
-        match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(1) => {
-                last.end = last.end.max(range.end)
+        match asked(text, size)? {
+            AskedRange::All => {
+                merging.restart(Range {
+                    start: 0,
+                    end: size - 1,
+                });
+                break;
             }
-            _ => merged.push(range),
+            AskedRange::Beyond => lies_beyond = true,
+            AskedRange::Bytes(range) => merging.add(range),
         }
     }
-    if merged.len() == ranges.len() {
-        ranges
+    let ranges = merging.finish(limits)?;
+    let length: u64 = ranges.iter().map(Range::length).sum();
+    let is_right = length <= size && (!ranges.is_empty() || lies_beyond);
+    is_right.then_some(ranges)
+}
+
+/// One element of the list.
+enum AskedRange {
+    /// `0-`. All other elements are then ignored.
+    All,
+    Beyond,
+    Bytes(Range),
+}
+
+/// Parses one element of the list. `None` means a syntax error.
+fn asked(text: &[u8], size: u64) -> Option<AskedRange> {
+    let dash = memchr::memchr(b'-', text)?;
+    let (first, last) = (&text[..dash], &text[dash + 1..]);
+    let (start, end) = if first.is_empty() {
+        let length = number(last).filter(|&length| length > 0)?;
+        (size.saturating_sub(length), size - 1)
     } else {
-        merged
+        let start = number(first)?;
+        match last {
+            b"" if start == 0 => return Some(AskedRange::All),
+            b"" => (start, size - 1),
+            _ => (start, Some(number(last)?).filter(|&end| end >= start)?),
+        }
+    };
+    Some(match start < size {
+        true => AskedRange::Bytes(Range {
+            start,
+            end: end.min(size - 1),
+        }),
+        false => AskedRange::Beyond,
+    })
+}
+
+/// Reads a number of digits only. As in Apache, white space is a syntax error.
+fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    u64::try_from(number).ok()
+}
+
+/// Merges each range with the one before it, and counts.
+#[derive(Default)]
+struct Merging {
+    done: Vec<Range>,
+    last: Option<Range>,
+    overlaps: u32,
+    reversals: u32,
+}
+
+impl Merging {
+    fn add(&mut self, range: Range) {
+        let Some(last) = &mut self.last else {
+            self.last = Some(range);
+            return;
+        };
+        let mut merged = range.start >= last.start && range.end <= last.end;
+        if range.start < last.start && range.end + 1 >= last.start {
+            last.start = range.start;
+            self.reversals += 1;
+            merged = true;
+        }
+        if range.end >= last.end && range.start <= last.end + 1 {
+            last.end = range.end;
+            merged = true;
+        }
+        if merged {
+            self.overlaps += 1;
+        } else {
+            self.done.push(std::mem::replace(last, range));
+        }
+    }
+
+    /// Forgets all ranges before this one.
+    fn restart(&mut self, range: Range) {
+        self.done.clear();
+        self.last = Some(range);
+    }
+
+    /// Returns the ranges, unless they are beyond a limit.
+    fn finish(mut self, limits: RangeLimits) -> Option<Vec<Range>> {
+        self.done.extend(self.last);
+        let is_within = |count: u32, limit: Option<u32>| limit.is_none_or(|limit| count <= limit);
+        let count = u32::try_from(self.done.len()).unwrap_or(u32::MAX);
+        let all = is_within(count, limits.ranges)
+            && is_within(self.overlaps, limits.overlaps)
+            && is_within(self.reversals, limits.reversals);
+        all.then_some(self.done)
+    }
+}
+
+impl Range {
+    fn length(&self) -> u64 {
+        self.end - self.start + 1
     }
 }
 
@@ -177,7 +222,7 @@ fn part(text: Vec<u8>, range: Range) -> RangePart {
     RangePart {
         text,
         start: range.start,
-        length: range.end - range.start + 1,
+        length: range.length(),
     }
 }
 
@@ -199,47 +244,79 @@ fn boundary(etag: &str) -> String {
 mod tests {
     use super::*;
 
-    fn ranges(field: &str, size: u64) -> Option<Vec<(u64, u64)>> {
-        let ranges = parse(field.as_bytes(), size)?;
-        Some(
-            ranges
-                .into_iter()
-                .map(|range| (range.start, range.end))
-                .collect(),
-        )
+    type Spans = Vec<(u64, u64)>;
+
+    fn ranges_within(field: &str, size: u64, limits: RangeLimits) -> Option<Spans> {
+        let ranges = parse(field.as_bytes(), size, limits)?;
+        let spans = ranges.into_iter().map(|range| (range.start, range.end));
+        Some(spans.collect())
+    }
+
+    fn ranges(field: &str, size: u64) -> Option<Spans> {
+        ranges_within(field, size, RangeLimits::default())
     }
 
     #[test]
     fn ranges_are_bounded_merged_or_refused() {
         type Spans = &'static [(u64, u64)];
-        let cases: [(&str, Option<Spans>); 19] = [
+        let cases: [(&str, Option<Spans>); 30] = [
             ("bytes=0-0", Some(&[(0, 0)])),
             ("bytes=0-", Some(&[(0, 99)])),
+            ("bytes=5-6,0-,9-9", Some(&[(0, 99)])),
             ("bytes=-1", Some(&[(99, 99)])),
             ("bytes=-1000", Some(&[(0, 99)])),
             ("bytes=50-1000", Some(&[(50, 99)])),
             ("bytes=100-", Some(&[])),
-            ("bytes=-0", Some(&[])),
-            ("bytes=99999999999999999999999-", Some(&[])),
+            ("bytes=-0", None),
+            ("bytes=-", None),
+            ("bytes=99999999999999999999999-", None),
             ("bytes=0-1,4-5", Some(&[(0, 1), (4, 5)])),
-            ("bytes=4-5, 0-1", Some(&[(4, 5), (0, 1)])),
+            ("bytes=0-1,,4-5,", Some(&[(0, 1), (4, 5)])),
+            ("bytes=,0-1", None),
+            ("bytes=4-5,0-1", Some(&[(4, 5), (0, 1)])),
+            ("bytes=4-5, 0-1", None),
+            ("bytes=0-1 ,4-5", None),
             ("bytes=0-10,5-20", Some(&[(0, 20)])),
+            ("bytes=5-20,0-10", Some(&[(0, 20)])),
             ("bytes=0-10,11-20", Some(&[(0, 20)])),
+            ("bytes=0-1,4-5,1-2", Some(&[(0, 1), (4, 5), (1, 2)])),
+            ("bytes=0-60,70-99,0-60", None),
             ("bytes=0-0,200-300", Some(&[(0, 0)])),
             ("bytes=5-1", None),
             ("bytes=a-b", None),
             ("bytes=", None),
             ("bytes=+1-2", None),
+            ("bytes=0--1", None),
+            ("bytes=--1", None),
             ("lines=0-1", None),
             ("byte", None),
         ];
         for (field, expected) in cases {
             assert_eq!(ranges(field, 100).as_deref(), expected, "{field}");
         }
-        assert_eq!(ranges("bytes=0-0", 0), Some(vec![]));
-        let many: Vec<String> = (0..MOST + 1)
-            .map(|at| format!("{}-{}", at * 2, at * 2))
-            .collect();
-        assert_eq!(ranges(&format!("bytes={}", many.join(",")), 1000), None);
+        assert_eq!(ranges("bytes=0-0", 0), None);
+    }
+
+    #[test]
+    fn requests_beyond_a_limit_are_ignored() {
+        let many = |count: u64| {
+            let each: Vec<String> = (0..count).map(|at| format!("{0}-{0}", at * 2)).collect();
+            format!("bytes={}", each.join(","))
+        };
+        assert_eq!(ranges(&many(200), 1000).map(|found| found.len()), Some(200));
+        assert_eq!(ranges(&many(201), 1000), None);
+        let limits = |ranges, overlaps, reversals| RangeLimits {
+            ranges,
+            overlaps,
+            reversals,
+        };
+        let within = |field: &str, limits| ranges_within(field, 1000, limits).is_some();
+        assert!(within(&many(300), limits(None, None, None)));
+        assert!(!within("bytes=0-0", limits(Some(0), None, None)));
+        assert!(within("bytes=5000-", limits(Some(0), None, None)));
+        let overlapping = "bytes=10-20,15-30,5-12";
+        assert!(within(overlapping, limits(Some(1), Some(2), Some(1))));
+        assert!(!within(overlapping, limits(None, Some(1), None)));
+        assert!(!within(overlapping, limits(None, None, Some(0))));
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{ErrorLog, Origin};
 use crate::sink::Sink;
 use crate::spool::{Complaint, Spool};
 use crate::terminal::Terminal;
-use mehari_config::{AccessFormat, AccessLogSettings, LogLevel};
+use mehari_config::{AccessFormat, AccessLogSettings, Condition, LogLevel, VariableSource};
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
@@ -99,6 +99,18 @@ pub struct More<'a> {
     pub backend_us: u64,
     /// The response cache's result. Empty if the cache was bypassed.
     pub cache: &'a str,
+    /// The values that conditions of logs read. `None`: no condition is an expression.
+    pub variables_of_conditions: Option<ConditionVariables<'a>>,
+}
+
+/// The source of the values for the conditions of logs.
+#[derive(Clone, Copy)]
+pub struct ConditionVariables<'a>(pub &'a dyn VariableSource);
+
+impl std::fmt::Debug for ConditionVariables<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("ConditionVariables")
+    }
 }
 
 /// The state of the connection after the response (`%X`).
@@ -121,7 +133,7 @@ pub struct AccessLog {
     /// The log's spool. `None` if the log is off.
     spool: Option<Spool>,
     format: AccessFormat,
-    condition: Option<(bool, String)>,
+    condition: Condition,
     terminal: Terminal,
     clock: RefCell<Clock>,
 }
@@ -161,10 +173,8 @@ impl AccessLog {
     /// Appends the entry's line to the memory of the log. The call never waits for the disk.
     pub fn record(&self, entry: &AccessEntry<'_>) {
         let Some(spool) = &self.spool else { return };
-        if let Some((wanted, name)) = &self.condition {
-            if custom::environment(entry, name).is_some() != *wanted {
-                return;
-            }
+        if !is_met(&self.condition, entry) {
+            return;
         }
         let mut clock = self.clock.borrow_mut();
         let time = clock.text(entry.time);
@@ -189,6 +199,18 @@ impl AccessLog {
     /// `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         self.spool.as_ref().is_none_or(|spool| spool.flush(limit))
+    }
+}
+
+/// Whether the request meets a log's condition.
+fn is_met(condition: &Condition, entry: &AccessEntry<'_>) -> bool {
+    match condition {
+        Condition::Always => true,
+        Condition::Variable { name, set } => custom::environment(entry, name).is_some() == *set,
+        Condition::Expression(expression) => {
+            let variables = entry.more.variables_of_conditions;
+            variables.is_some_and(|source| expression.holds(source.0))
+        }
     }
 }
 

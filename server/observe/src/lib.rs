@@ -25,7 +25,7 @@ mod spool;
 mod terminal;
 pub mod trace;
 
-pub use access::{AccessEntry, AccessLog, Ending, Lookup, More};
+pub use access::{AccessEntry, AccessLog, ConditionVariables, Ending, Lookup, More};
 pub use clock::{formatted as local_time, formatted_universal as universal_time};
 pub use counters::Counters;
 pub use error::{ErrorGroup, ErrorLog, Lines, Origin};

@@ -5,6 +5,7 @@ mod client;
 mod expressions;
 mod pair;
 mod revocation;
+mod sni_policy;
 
 use client::Client;
 use mehari_harness::{eventually, needs_machine, processes, Builder, Connection, Server, PATIENCE};

@@ -10,6 +10,9 @@ pub struct Authentication {
     pub realm: Option<String>,
     pub user_file: Option<std::path::PathBuf>,
     pub group_file: Option<std::path::PathBuf>,
+    /// `AuthzSendForbiddenOnFailure`: an authenticated user without the right gets 403, not 401.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forbids_on_failure: bool,
     pub digest: DigestWords,
 }
 
@@ -92,6 +95,7 @@ impl Authentication {
             AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
             AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
             AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
+            AuthWord::ForbidsOnFailure(on) => self.forbids_on_failure = *on,
             AuthWord::Digest(word) => self.digest.apply(word),
         }
     }
@@ -140,5 +144,6 @@ pub enum AuthWord {
     Realm(String),
     UserFile(std::path::PathBuf),
     GroupFile(std::path::PathBuf),
+    ForbidsOnFailure(bool),
     Digest(DigestWord),
 }

@@ -188,6 +188,15 @@ pub const GROUP: Group = Group {
         )
         .htaccess(AUTH)
         .otherwise("Off"),
+        Directive::everywhere(
+            "AuthzSendForbiddenOnFailure",
+            Shape::Flag,
+            "Whether an authenticated user without the right gets 403 and not 401, so that the \
+             browser does not ask for another user.",
+            |target, arguments| auth(target, AuthWord::ForbidsOnFailure(arguments.flag()?)),
+        )
+        .htaccess(AUTH)
+        .default("Off"),
     ],
 };
 

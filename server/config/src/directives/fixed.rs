@@ -29,11 +29,6 @@ pub const GROUP: Group = Group {
             &["300"],
             "a correct password is always remembered for five minutes, or until its file changes",
         ),
-        Directive::only(
-            "AuthzSendForbiddenOnFailure",
-            &["Off"],
-            "a user without the right may log in as another: a PerlAuthzHandler answers 403",
-        ),
         Directive::only("BalancerInherit", &["On"], MEMBERS),
         Directive::only("BalancerPersist", &["Off"], MEMBERS),
         Directive::only("CaseFilter", &["Off"], EXAMPLE),
@@ -217,17 +212,6 @@ pub const GROUP: Group = Group {
             &["Off"],
             "the server asks no OCSP responder about clients: SSLCARevocationFile has the revoked \
              certificates",
-        ),
-        Directive::only(
-            "SSLVHostSNIPolicy",
-            &["authonly"],
-            "a request for a host whose rules for clients' certificates differ from those of the \
-             handshake gets 421, and no other difference counts",
-        ),
-        Directive::only(
-            "StrictHostCheck",
-            &["Off"],
-            "an unknown name gets the first host of its address, which may refuse it",
         ),
         Directive::only(
             "Suexec",

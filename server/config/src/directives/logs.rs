@@ -2,7 +2,10 @@
 //! log.
 
 use super::row::*;
-use crate::{AccessFormat, AccessLogSettings, LogFormat, LogLevel, LogProgram, LogTarget};
+use crate::{
+    AccessFormat, AccessLogSettings, Condition, Expression, LogFormat, LogLevel, LogProgram,
+    LogTarget,
+};
 
 pub const GROUP: Group = Group {
     title: "Logs",
@@ -33,7 +36,7 @@ pub const GROUP: Group = Group {
         .example("info", "loud"),
         Directive::host(
             "CustomLog",
-            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME]", 1, 3),
+            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME|expr=EXPRESSION]", 1, 3),
             "A file, or a program's input, for a line per request, with its format (combined, \
              common, json, vhost_combined, or a LogFormat). Several lines each get every \
              request. `stderr` and `off` are special.",
@@ -44,7 +47,7 @@ pub const GROUP: Group = Group {
         .example("logs/access_log \"%h %t %>s\"", "logs/access_log \"%h %z\""),
         Directive::server(
             "GlobalLog",
-            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME]", 1, 3),
+            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME|expr=EXPRESSION]", 1, 3),
             "Like CustomLog, for the requests of all hosts, also of hosts with their own CustomLog.",
             |target, arguments| {
                 let log = access_log(target, arguments)?;
@@ -206,17 +209,26 @@ fn built_in(text: &str, arguments: &Arguments) -> Result<AccessFormat, Fault> {
     Ok(AccessFormat::Custom(parsed))
 }
 
-fn condition(arguments: &Arguments) -> Result<Option<(bool, String)>, Fault> {
+fn condition(arguments: &Arguments) -> Result<Condition, Fault> {
     let Some(word) = arguments.words.get(2) else {
-        return Ok(None);
+        return Ok(Condition::Always);
     };
-    match word.text.strip_prefix("env=") {
-        Some(name) => Ok(Some(match name.strip_prefix('!') {
-            Some(name) => (false, name.to_string()),
-            None => (true, name.to_string()),
-        })),
+    if let Some(name) = word.text.strip_prefix("env=") {
+        let unset = name.strip_prefix('!');
+        return Ok(Condition::Variable {
+            name: unset.unwrap_or(name).to_string(),
+            set: unset.is_none(),
+        });
+    }
+    match word.text.strip_prefix("expr=") {
+        Some(text) => Expression::parse(text)
+            .map(Condition::Expression)
+            .map_err(|why| arguments.fault(2, why)),
         None => {
-            let message = format!("expected env=NAME or env=!NAME, not `{}`", word.text);
+            let message = format!(
+                "expected env=NAME, env=!NAME or expr=EXPRESSION, not `{}`",
+                word.text
+            );
             Err(arguments.fault(2, message))
         }
     }

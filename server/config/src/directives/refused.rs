@@ -100,12 +100,6 @@ pub(crate) fn named(name: &str) -> Option<&'static Refused> {
 
 pub const REFUSED: &[Refused] = &[
     Refused {
-        module: "core.c",
-        why: "the limits are fixed: overlapping ranges are merged, and a request for more than 32 \
-             ranges gets the whole content",
-        directives: &["MaxRanges", "MaxRangeOverlaps", "MaxRangeReversals"],
-    },
-    Refused {
         module: "mod_auth_form.c",
         why: "a login form belongs to the application: PerlAuthenHandler, or the application itself",
         directives: &["AuthFormProvider", "AuthFormUsername", "AuthFormPassword", "AuthFormLocation", "AuthFormMethod", "AuthFormMimetype", "AuthFormBody", "AuthFormSize", "AuthFormLoginRequiredLocation", "AuthFormLoginSuccessLocation", "AuthFormLogoutLocation", "AuthFormSitePassphrase", "AuthFormAuthoritative", "AuthFormDisableNoStore"],

@@ -65,6 +65,17 @@ pub const GROUP: Group = Group {
         )
         .otherwise("Off"),
         Directive::host(
+            "StrictHostCheck",
+            Shape::Flag,
+            "Whether a request for a name that no host of the connection's address has gets 400, \
+             and not the first of these hosts. The value of this first host counts.",
+            |target, arguments| {
+                target.host.names.strict = Some(arguments.flag()?);
+                Ok(())
+            },
+        )
+        .default("Off"),
+        Directive::host(
             "ServerAlias",
             words("HOST...", 1, ANY),
             "Further names of a virtual host; `*` and `?` match.",

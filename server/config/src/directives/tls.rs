@@ -3,7 +3,7 @@
 
 use super::revocation;
 use super::row::*;
-use crate::{CertificateFiles, ClientCertificates, TlsVersion};
+use crate::{CertificateFiles, ClientCertificates, SniPolicy, TlsVersion};
 
 mod ciphers;
 
@@ -31,6 +31,24 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("on for port 443 when there is a certificate"),
+        Directive::server(
+            "SSLVHostSNIPolicy",
+            Shape::Choice(&["strict", "secure", "authonly", "insecure"]),
+            "The hosts whose requests a connection may carry besides those of the host that the \
+             client named in the handshake (SNI): none; hosts with the same certificates, \
+             versions, ciphers and rules about clients' certificates; hosts with the same rules \
+             about clients' certificates; all. Other requests get 421.",
+            |target, arguments| {
+                target.site.sni_policy = match arguments.choice()? {
+                    "strict" => SniPolicy::Strict,
+                    "secure" => SniPolicy::Secure,
+                    "authonly" => SniPolicy::AuthOnly,
+                    _ => SniPolicy::Insecure,
+                };
+                Ok(())
+            },
+        )
+        .default("secure"),
         Directive::host(
             "SSLCertificateFile",
             Shape::Path,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Host;
-use crate::{Change, Overrides, Scope, Section};
+use crate::{Change, Overrides, RequestPlace, Scope, Section};
 
 /// One .htaccess file.
 #[derive(Debug)]
@@ -39,19 +39,17 @@ impl Host {
             .any(|section| section.changes.iter().any(says))
     }
 
-    /// Returns the directives that this folder's .htaccess may use.
+    /// Returns the directives that this folder's .htaccess may use. As in Apache, only
+    /// `<Directory>` sections say it.
     pub fn overrides(&self, folder: &Path) -> Overrides {
+        let folder = folder.join("");
+        let place = RequestPlace::of("", Some(&folder));
         let mut found: Vec<&Section> = self
             .sections
             .iter()
             .filter(|section| section.within.is_none())
-            .filter(|section| {
-                matches!(
-                    section.scope,
-                    Scope::Directory(_) | Scope::DirectoryMatch(_)
-                )
-            })
-            .filter(|section| section.matches("", Some(&folder.join(""))))
+            .filter(|section| matches!(section.scope, Scope::Directory(_)))
+            .filter(|section| section.matches(place))
             .collect();
         found.sort_by_key(|section| section.rank());
         let mut overrides = Overrides::default();

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::{Host, Htaccess};
 use crate::settings::{HandlerWords, Matching, Merger};
-use crate::{Change, Forced, Section, Settings, VariableSource};
+use crate::{Change, Forced, RequestPlace, Section, Settings, VariableSource};
 
 /// A host with at most this many sections needs no allocation for a lookup.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -26,6 +26,9 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
+    needs_walk: OnceLock<bool>,
+    /// The `<Directory>` sections with `Options`, which [`Host::links_in`] reads.
+    pub(super) about_links: OnceLock<Vec<usize>>,
     pub(super) known: RwLock<HashMap<Box<[u64]>, Arc<Settings>>>,
 }
 
@@ -36,19 +39,28 @@ impl Clone for Merged {
 }
 
 impl Host {
+    /// Tells whether any section may match the walked path ([`RequestPlace::walked`]).
+    pub fn needs_walk(&self) -> bool {
+        use crate::Scope::{Directory, Location, LocationMatch};
+        let reads_walk = |section: &Section| {
+            !matches!(section.scope, Directory(_) | Location(_) | LocationMatch(_))
+        };
+        let needs = || self.sections.iter().any(reads_walk) || self.allows_htaccess();
+        *self.merged.needs_walk.get_or_init(needs)
+    }
+
     /// Returns the settings for a request. `url_path` is decoded and normalised. `file` is the
     /// mapped file, if any. A set of sections is merged at its first use, and later uses share the
     /// result. A site must therefore not change once it serves requests.
     pub fn settings(&self, url_path: &str, file: Option<&Path>) -> Arc<Settings> {
-        self.settings_with(url_path, file, &[])
+        self.settings_with(RequestPlace::of(url_path, file), &[])
     }
 
     /// Returns the settings for a request with these .htaccess files. The file of the outermost
     /// folder comes first.
     pub fn settings_with(
         &self,
-        url_path: &str,
-        file: Option<&Path>,
+        place: RequestPlace<'_>,
         htaccess: &[Arc<Htaccess>],
     ) -> Arc<Settings> {
         let mut on_stack = [0u64; SECTIONS_ON_STACK / 64];
@@ -61,7 +73,7 @@ impl Host {
             &mut on_heap[..]
         };
         for (number, section) in self.sections.iter().enumerate() {
-            if section.matches(url_path, file) {
+            if section.matches(place) {
                 matching[number / 64] |= 1 << (number % 64);
             }
         }
@@ -70,9 +82,9 @@ impl Host {
                 self.merge(settings, words, matching)
             });
         }
-        let key = key(matching, htaccess, url_path, file);
+        let key = key(matching, htaccess, place);
         self.merged_for(&key, |settings, words| {
-            self.merge_with(settings, words, matching, htaccess, url_path, file)
+            self.merge_with(settings, words, matching, htaccess, place)
         })
     }
 
@@ -225,15 +237,14 @@ impl Host {
         words: &mut HandlerWords,
         matching: &[u64],
         htaccess: &[Arc<Htaccess>],
-        url_path: &str,
-        file: Option<&Path>,
+        place: RequestPlace<'_>,
     ) {
         let holds = |number: &usize| matching[number / 64] & (1 << (number % 64)) != 0;
         let fixed = (0..self.sections.len()).filter(holds);
         let fixed = fixed.map(|number| (self.sections[number].rank(), 0, &self.sections[number]));
         let read = htaccess.iter().flat_map(|file| &file.sections);
         let read = read
-            .filter(|section| section.matches(url_path, file))
+            .filter(|section| section.matches(place))
             .map(|section| (section.rank(), 1, section));
         let mut all: Vec<_> = fixed.chain(read).collect();
         all.sort_by_key(|(rank, source, _)| (*rank, *source));
@@ -245,12 +256,7 @@ impl Host {
 
 /// Returns the key of a merge: the matching sections, the .htaccess files, and which of their
 /// `<Files>` match.
-fn key(
-    matching: &[u64],
-    htaccess: &[Arc<Htaccess>],
-    url_path: &str,
-    file: Option<&Path>,
-) -> Vec<u64> {
+fn key(matching: &[u64], htaccess: &[Arc<Htaccess>], place: RequestPlace<'_>) -> Vec<u64> {
     let serials = htaccess.iter().map(|file| file.serial);
     let count = [htaccess.len() as u64];
     let mut key: Vec<u64> = matching
@@ -264,7 +270,7 @@ fn key(
         if number % 64 == 0 {
             key.push(0);
         }
-        if let (true, Some(bits)) = (section.matches(url_path, file), key.last_mut()) {
+        if let (true, Some(bits)) = (section.matches(place), key.last_mut()) {
             *bits |= 1 << (number % 64);
         }
     }

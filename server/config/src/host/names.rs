@@ -16,6 +16,9 @@ pub struct HostNames {
     /// `UseCanonicalPhysicalPort On`: links contain the connection's port, not that of
     /// `ServerName`.
     pub(crate) physical_port: Option<bool>,
+    /// `StrictHostCheck On`: a request for another name than the host's is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) strict: Option<bool>,
     /// `ServerAlias` in lower case: further names, possibly with wildcards.
     #[serde(rename = "names")]
     pub aliases: Vec<String>,
@@ -28,6 +31,10 @@ impl HostNames {
 
     pub fn is_port_physical(&self) -> bool {
         self.physical_port.unwrap_or(false)
+    }
+
+    pub fn are_strict(&self) -> bool {
+        self.strict.unwrap_or(false)
     }
 
     /// Tells whether this name (in lower case, without port) is a name of the host.
@@ -57,5 +64,6 @@ impl HostNames {
     pub(super) fn inherit(&mut self, main: &HostNames) {
         self.canonical = self.canonical.or(main.canonical);
         self.physical_port = self.physical_port.or(main.physical_port);
+        self.strict = self.strict.or(main.strict);
     }
 }

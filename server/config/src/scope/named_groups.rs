@@ -1,7 +1,6 @@
 //! The variables that named groups of a section's pattern set.
 
-use super::Scope;
-use std::path::Path;
+use super::{RequestPlace, Scope};
 
 /// The pattern of a `<LocationMatch>`, `<DirectoryMatch>` or `<FilesMatch>` with named groups.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -11,8 +10,8 @@ pub struct NamedGroups {
 
 impl NamedGroups {
     /// Returns the variables that the groups of a match set: `MATCH_` and the name in upper case.
-    pub fn variables(&self, url_path: &str, file: Option<&Path>) -> Vec<(String, Vec<u8>)> {
-        let Some((pattern, text)) = self.scope.pattern_and_text(url_path, file) else {
+    pub fn variables(&self, place: RequestPlace<'_>) -> Vec<(String, Vec<u8>)> {
+        let Some((pattern, text)) = self.scope.pattern_and_text(place) else {
             return Vec::new();
         };
         let named = pattern.named_groups(text).into_iter();

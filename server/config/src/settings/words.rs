@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{etag_part, option, Links, Settings};
+use super::{etag_part, option, Settings};
 use crate::{Change, Handler, HandlerName, Phase, Rung};
 
 /// The handler names, which are bound to handlers after all sections have been merged.
@@ -146,6 +146,9 @@ impl Settings {
             Change::CheckCaseOnly(on) => self.files.spelling.case_only = *on,
             Change::CheckBasenames(on) => self.files.spelling.basenames = *on,
             Change::CopyFiles(on) => self.files.copied = *on,
+            Change::MaxRanges(limit) => self.files.ranges.ranges = *limit,
+            Change::MaxRangeOverlaps(limit) => self.files.ranges.overlaps = *limit,
+            Change::MaxRangeReversals(limit) => self.files.ranges.reversals = *limit,
             Change::FallbackResource(path) => self.files.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.files.accept_path_info = *accept,
             Change::Rewound(on) => self.programs.rewound = *on,
@@ -204,7 +207,6 @@ impl Settings {
             self.files.multi_views = false;
             self.output.includes.allowed = false;
             self.output.includes.may_exec = false;
-            self.files.links = Links::Refused;
         }
         let set = |bit: u8, known: &mut bool| match (on & bit != 0, off & bit != 0) {
             (true, _) => *known = true,
@@ -219,17 +221,7 @@ impl Settings {
         // IncludesNOEXEC forbids the commands that Includes of an outer section allows.
         let parsed_only = on & (option::INCLUDES | option::INCLUDES_EXEC) == option::INCLUDES;
         self.output.includes.may_exec &= !parsed_only && self.output.includes.allowed;
-        let (mut followed, mut of_owner) = (
-            self.files.links == Links::Followed,
-            self.files.links == Links::OfOneOwner,
-        );
-        set(option::FOLLOW, &mut followed);
-        set(option::IF_OWNER, &mut of_owner);
-        self.files.links = match (followed, of_owner) {
-            (true, _) => Links::Followed,
-            (false, true) => Links::OfOneOwner,
-            (false, false) => Links::Refused,
-        };
+        self.files.links.change(clear, on, off);
     }
 }
 

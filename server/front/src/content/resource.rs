@@ -27,7 +27,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const FIELDS: usize = 12;
 /// The size in bytes of the largest file that is kept in memory.
 const SMALL: u64 = 64 * 1024;
-const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
 pub const GONE: Problem = Problem::refused(404, "the file is gone");
 const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
 
@@ -84,6 +83,8 @@ pub struct Description<'a> {
     pub media_type: Option<&'a str>,
     /// The parts of the entity tag ([`mehari_config::etag_part`]).
     pub etag_parts: u8,
+    /// Whether clients may ask for ranges of the file.
+    pub has_ranges: bool,
     /// Whether the file's metadata had to be read from the disk.
     pub is_cold: bool,
 }
@@ -125,6 +126,7 @@ impl Resource {
             varies,
             media_type,
             etag_parts,
+            has_ranges,
             is_cold,
         } = description;
         let file = open(path)?;
@@ -153,6 +155,9 @@ impl Resource {
             variants: Beside::default(),
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
+        let unit = if has_ranges { "bytes" } else { "none" };
+        let accepted = format!("Accept-Ranges: {unit}\r\n");
+        resource.lines.extend_from_slice(accepted.as_bytes());
         if !is_cold {
             resource.read(&file);
         }
@@ -182,7 +187,6 @@ impl Resource {
         if let Some(coding) = coding {
             lines += &format!("Content-Encoding: {coding}\r\n");
         }
-        lines += ACCEPT_RANGES;
         self.lines = lines.into_bytes();
     }
 
@@ -254,11 +258,8 @@ impl Resource {
             stretches: Stretches::default(),
             variants: Beside::default(),
         };
-        coded.write_lines(Some(coding.name()), true);
         // Ranges are sent from the uncompressed file only.
-        coded
-            .lines
-            .truncate(coded.lines.len() - ACCEPT_RANGES.len());
+        coded.write_lines(Some(coding.name()), true);
         coded
     }
 

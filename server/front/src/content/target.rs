@@ -174,6 +174,7 @@ impl FileTarget {
             varies: self.has_neighbours(),
             media_type: media_type.as_deref(),
             etag_parts: settings.files.etag_parts(),
+            has_ranges: settings.files.ranges.allow_ranges(),
             is_cold: self.cold.take(),
         };
         Resource::load(description, files)

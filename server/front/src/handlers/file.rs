@@ -34,7 +34,8 @@ pub fn answer(
     }
     let coding = encoding::choose(request, target);
     let resource = target.resource(coding, settings, files)?;
-    match request.conditions().verdict(&resource.representation()) {
+    let conditions = request.conditions();
+    match conditions.verdict(&resource.representation(), settings.files.ranges) {
         Verdict::Failed => Ok(bare(412, &resource)),
         // 304 would tell the client to take the answer to a GET from its cache.
         Verdict::Unchanged if request.method == b"POST" => Ok(bare(412, &resource)),

@@ -193,7 +193,7 @@ impl Evaluation<'_> {
         match self.verdict(route, settings, rule_state, name)? {
             Verdict::Granted | Verdict::Silent => return Ok(()),
             Verdict::NeedsUser => {}
-            _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
+            _ if user.is_some() && rules.asks_user() => return Err(self.lacks_right(settings)),
             _ => return refused(403),
         }
         let (login, line) = self.log_in(settings, rule_state)?;
@@ -212,7 +212,15 @@ impl Evaluation<'_> {
                 state.into_iter().for_each(|state| state.say_once(&line));
                 Ok(())
             }
-            _ => Err(self.challenge(settings)),
+            _ => Err(self.lacks_right(settings)),
+        }
+    }
+
+    /// Refuses an authenticated user who has not the right.
+    fn lacks_right(&self, settings: &Arc<Settings>) -> Decision {
+        match settings.rules.authentication.forbids_on_failure {
+            true => Decision::Status(Some(settings.clone()), 403),
+            false => self.challenge(settings),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::pipeline::{managed, start, RequestContext, RequestSource};
 use crate::request::{path_of, Peer};
 use crate::shared::traffic::{counted, Verdict};
 use crate::shared::Shared;
+use mehari_http::host::split_port;
 use mehari_http::problem::{bad, Problem};
 use mehari_pool::Body;
 
@@ -29,6 +30,7 @@ pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<Ta
             _ => Err(bad("* is for OPTIONS")),
         };
     }
+    check_name(client.shared(), client.host(), context.host)?;
     check_trust(client.shared(), client.peer(), context.host)?;
     Ok(TargetForm::Origin)
 }
@@ -65,15 +67,43 @@ fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a request for a host whose rules about client certificates differ from the rules by
-/// which TLS has admitted the client. TLS used the rules of the host that the client named in the
-/// handshake.
+/// Refuses a request for a name that its host has not, if `StrictHostCheck` demands it. Any host
+/// but the first of its address was chosen by its name.
+fn check_name(shared: &Shared, asked: &[u8], host: u32) -> Result<(), Problem> {
+    let site = shared.site();
+    let host = site.host(host);
+    let name = split_port(asked).0;
+    match !host.names.are_strict() || name.is_empty() || host.is_named(name) {
+        true => Ok(()),
+        false => Err(bad("StrictHostCheck: no host has this name")),
+    }
+}
+
+/// Refuses a request for another host than the one that the client named in the TLS handshake, if
+/// `SSLVHostSNIPolicy` demands it. A client that named no host has the first host's settings.
 fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
-    match &peer.tls {
-        Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
-            Problem::refused(421, "the connection is for a host with other rules"),
-        ),
-        _ => Ok(()),
+    let Some(session) = &peer.tls else {
+        return Ok(());
+    };
+    let (site, known) = (shared.site(), &session.settings);
+    let asked = &site.host(host).tls;
+    if !known.may_carry(asked, site.sni_policy) {
+        let named = session.name.as_deref().unwrap_or_default();
+        return match shared.host(peer, named.as_bytes()) == host {
+            true => Ok(()),
+            false => Err(Problem::refused(
+                421,
+                "the connection is for a host with other rules",
+            )),
+        };
+    }
+    // Apache would ask for the certificate now, which no client of HTTP/2 permits.
+    match known.lacks_certificate_for(asked) {
+        true => Err(Problem::refused(
+            403,
+            "the host asks clients for certificates, and the connection is for another host",
+        )),
+        false => Ok(()),
     }
 }
 

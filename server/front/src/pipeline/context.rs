@@ -1,7 +1,7 @@
 //! Holds what the server knows of a request, from its first byte to its log line, for every
 //! protocol.
 
-use super::log::AccessRecord;
+use super::log::{AccessRecord, FirstResource};
 use crate::cache::{CacheStatus, FillLock};
 use crate::handlers::{through, Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
@@ -164,6 +164,10 @@ impl RequestContext {
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
         let from = before.map_or_else(|| asked.to_vec(), |redirect| redirect.target);
+        if self.record.first.is_none() {
+            let (target, route) = (from.clone(), self.route.clone());
+            self.record.first = Some(Box::new(FirstResource { target, route }));
+        }
         self.redirect = Some(Redirect {
             target,
             from: Some(from),

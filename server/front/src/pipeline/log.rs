@@ -1,12 +1,16 @@
 //! Writes a request's log lines and counts its end.
 
+use crate::content::media;
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::RuleState;
-use crate::request::{path_of, Fields, Peer, Table};
+use crate::request::variables::ExpressionVariables;
+use crate::request::{path_of, Fields, Peer, Request, Table};
+use crate::routing::Route;
 use crate::shared::watched::EndedRequest;
 use crate::shared::Shared;
-use mehari_config::LogLevel;
-use mehari_observe::{AccessEntry, Ending, Lookup, More, Origin};
+use mehari_config::{LogLevel, Site};
+use mehari_observe::{AccessEntry, ConditionVariables, Ending, Lookup, More, Origin};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The status in the log for a client that left before the response, as in nginx.
@@ -33,6 +37,26 @@ pub struct AccessRecord {
     pub head_after: Option<Duration>,
     /// The response's head. Empty unless a log needs its fields.
     pub response: Vec<u8>,
+    /// The resource before the first internal redirect. `None`: there was no redirect.
+    pub first: Option<Box<FirstResource>>,
+}
+
+/// The resource of the client's request, before an internal redirect.
+pub struct FirstResource {
+    /// Path and query, as rules have left them.
+    pub target: Vec<u8>,
+    pub route: Option<Rc<Route>>,
+}
+
+impl FirstResource {
+    /// Returns the header line of the media type that the file's name has.
+    fn type_line(&self) -> Vec<u8> {
+        let route = self.route.as_deref();
+        let named = route.and_then(|route| media::media_type(&route.file, &route.settings));
+        named.map_or_else(Vec::new, |named| {
+            format!("Content-Type: {named}\r\n").into()
+        })
+    }
 }
 
 impl Default for AccessRecord {
@@ -49,6 +73,7 @@ impl Default for AccessRecord {
             queued: Duration::ZERO,
             head_after: None,
             response: Vec::new(),
+            first: None,
         }
     }
 }
@@ -58,6 +83,15 @@ impl AccessRecord {
     pub fn elapsed(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
+}
+
+/// What the client sent, for the logs.
+#[derive(Clone, Copy)]
+pub struct SentHead<'a> {
+    /// Method and target. `None`: the request was unreadable.
+    pub line: Option<(&'a [u8], &'a [u8])>,
+    pub host: &'a [u8],
+    pub fields: Fields<'a>,
 }
 
 impl RequestContext {
@@ -74,15 +108,9 @@ impl RequestContext {
         shared.journal.error(self.host, level, origin, &text);
     }
 
-    /// Writes the access line and counts the request's end. An unreadable request has neither
-    /// method nor target.
-    pub fn end<'a>(
-        &'a self,
-        shared: &Shared,
-        peer: &'a Peer,
-        line: Option<(&'a [u8], &'a [u8])>,
-        fields: Fields<'a>,
-    ) {
+    /// Writes the access line and counts the request's end.
+    pub fn end<'a>(&'a self, shared: &Shared, peer: &'a Peer, head: SentHead<'a>) {
+        let line = head.line;
         shared.stats.request_ends(self.record.sent);
         shared.stats.count_status(self.status);
         if let Some(upload) = &self.upload {
@@ -99,9 +127,9 @@ impl RequestContext {
         if let Some(trace) = &self.trace {
             trace.note_status(self.logged_status());
         }
-        let entry = self.entry(peer, line, fields);
+        let entry = self.entry(peer, line, head.fields);
         if shared.stats.log_needs.get().more {
-            self.log_more(shared, peer, fields, entry)
+            self.log_more(shared, peer, head, entry)
         } else {
             shared.journal.access(self.host, &entry)
         }
@@ -175,9 +203,10 @@ impl RequestContext {
         &'a self,
         shared: &Shared,
         peer: &'a Peer,
-        fields: Fields<'a>,
+        head: SentHead<'a>,
         entry: AccessEntry<'a>,
     ) {
+        let fields = head.fields;
         let needs = shared.stats.log_needs.get();
         let state = self.rule_state.as_deref();
         let changed = state.and_then(RuleState::changed_fields);
@@ -194,6 +223,12 @@ impl RequestContext {
         let route = self.route.as_deref();
         let handler = route.map(|route| route.handler.to_string());
         let backend = self.record.head_after.unwrap_or_default();
+        let request = self.logged_request(peer, head);
+        let variables = needs.expression.then_some(site.as_deref()).flatten();
+        let first = self.record.first.as_ref().filter(|_| needs.expression);
+        let type_line = first.map_or_else(Vec::new, |first| first.type_line());
+        let variables =
+            variables.map(|site| self.log_variables(shared, site, &request, &type_line));
         let more = More {
             peer: peer.remote_addr.as_bytes(),
             peer_port: peer.remote_port,
@@ -222,9 +257,72 @@ impl RequestContext {
             bytes_in: self.record.received,
             bytes_out: self.record.head_bytes + self.record.sent,
             backend_us: backend.saturating_sub(self.record.queued).as_micros() as u64,
+            variables_of_conditions: variables
+                .as_ref()
+                .map(|variables| ConditionVariables(variables)),
         };
         shared
             .journal
             .access(self.host, &AccessEntry { more, ..entry });
+    }
+
+    /// Returns the request for the conditions of logs. As in Apache, it is the client's request,
+    /// and not that of an internal redirect.
+    fn logged_request<'a>(&'a self, peer: &'a Peer, head: SentHead<'a>) -> Request<'a> {
+        let (method, target) = head.line.unwrap_or_default();
+        let state = self.rule_state.as_deref();
+        let fields = state.and_then(RuleState::changed_fields);
+        Request {
+            method,
+            asked_method: method,
+            target,
+            resource: match (&self.record.first, &self.redirect) {
+                (Some(first), _) => &first.target,
+                (None, Some(by_rule)) => &by_rule.target,
+                (None, None) => target,
+            },
+            redirect: None,
+            protocol: self.protocol,
+            fields: fields.unwrap_or(head.fields),
+            host: head.host,
+            virtual_host: self.host,
+            peer: self.client(peer),
+            rule_state: state,
+            id: self.id,
+            trace: None,
+        }
+    }
+
+    /// Returns the values for the conditions of logs. `type_line`: the only line of the response if
+    /// an internal redirect has answered.
+    fn log_variables<'a>(
+        &'a self,
+        shared: &'a Shared,
+        site: &'a Site,
+        request: &'a Request<'a>,
+        type_line: &'a [u8],
+    ) -> ExpressionVariables<'a> {
+        let first = self.record.first.as_deref();
+        let route = first.map_or(self.route.as_deref(), |first| first.route.as_deref());
+        let redirect = self.redirect.as_ref().filter(|_| first.is_some());
+        ExpressionVariables {
+            status: redirect.map_or_else(|| self.logged_status(), |redirect| redirect.status),
+            lines: match first {
+                Some(_) => type_line,
+                None => &self.record.response,
+            },
+            file: route.map_or(&[], |route| &route.file),
+            path_info: route.map_or(&[], |route| &route.path_info),
+            set_env: route.map_or(&[], |route| &route.settings.programs.set_env),
+            came: self.time,
+            lasted: self.record.elapsed(),
+            is_before_redirect: first.is_some(),
+            ..ExpressionVariables::new(
+                request,
+                site.host(self.host),
+                request.rule_state,
+                &shared.lookups.maps,
+            )
+        }
     }
 }

@@ -45,7 +45,6 @@ impl Evaluation<'_> {
             return Some(Decision::Needs(Need::FindSimilar(MissingFile {
                 path: path.merged.clone(),
                 file: route.file.clone(),
-                links: settings.files.links,
                 spelling: settings.files.spelling,
             })));
         };

@@ -40,6 +40,8 @@ pub struct ExpressionVariables<'a> {
     pub lines: &'a [u8],
     pub came: SystemTime,
     pub lasted: Duration,
+    /// Whether the values are those before an internal redirect, which has renamed the variables.
+    pub is_before_redirect: bool,
     /// The fields of the request that conditions have read.
     pub varying: RefCell<Vec<String>>,
 }
@@ -68,14 +70,18 @@ impl<'a> ExpressionVariables<'a> {
             lines: &[],
             came: UNIX_EPOCH,
             lasted: Duration::ZERO,
+            is_before_redirect: false,
             varying: RefCell::default(),
         }
     }
 
     pub fn environment(&self, name: &str) -> Option<Vec<u8>> {
-        let noted = self
-            .rule_state
-            .and_then(|state| state.variable(name.as_bytes()));
+        let noted_name = match self.is_before_redirect {
+            true => Cow::Owned([b"REDIRECT_", name.as_bytes()].concat()),
+            false => Cow::Borrowed(name.as_bytes()),
+        };
+        let state = self.rule_state;
+        let noted = state.and_then(|state| state.variable(&noted_name));
         let configured = || {
             let mut known = self.set_env.iter();
             known

@@ -1,10 +1,9 @@
 //! Finds the names in a folder that are similar to a missing name, as Apache's mod_speling does.
 //! The search reads a folder, so a thread makes it.
 
-use super::links::may_follow;
 use crate::content::stat::stat;
 use crate::request::rule_state::{Likeness, SimilarName, SimilarNames};
-use mehari_config::{Links, Spelling};
+use mehari_config::Spelling;
 use mehari_http::path::Path;
 use mehari_text::percent;
 use rustix::fs::FileType;
@@ -20,7 +19,6 @@ pub struct MissingFile {
     pub path: Vec<u8>,
     /// The file to which the path is mapped.
     pub file: Vec<u8>,
-    pub links: Links,
     pub spelling: Spelling,
 }
 
@@ -38,7 +36,7 @@ impl MissingFile {
         let (wanted, behind) = rest.split_at(end);
         // The missing name must stand in the URL path, so that the name can be replaced there.
         let url = self.path.strip_suffix(rest)?;
-        if wanted.is_empty() || !url.ends_with(b"/") || !may_follow(folder, self.links) {
+        if wanted.is_empty() || !url.ends_with(b"/") {
             return None;
         }
         let folder = std::path::Path::new(OsStr::from_bytes(folder));

@@ -64,6 +64,22 @@ pub fn back(
     None
 }
 
+/// Returns the path that Apache has walked to a file: the existing folders and one more name. The
+/// slash behind a folder is kept.
+pub fn walked(file: &[u8], look: impl Fn(&[u8]) -> Option<(CString, Stat)>) -> Vec<u8> {
+    let Some(found) = back(file, file.len(), look) else {
+        return file.to_vec();
+    };
+    let next = match is_file(&found.stat) || found.behind.is_empty() {
+        true => 0,
+        false => {
+            let next = found.behind[1..].iter().position(|&byte| byte == b'/');
+            next.map_or(found.behind.len(), |next| next + 1)
+        }
+    };
+    file[..found.file.len() + next].to_vec()
+}
+
 /// Returns the length of the SCRIPT_NAME of a path with this PATH_INFO. Rules may have made the
 /// PATH_INFO of another text. Like in Apache, SCRIPT_NAME is then the path without the segments
 /// with which both end.

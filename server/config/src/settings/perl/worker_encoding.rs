@@ -95,6 +95,9 @@ impl Settings {
             return;
         }
         text.put(b't', "require", &about_users(requirement));
+        if rules.authentication.forbids_on_failure {
+            text.put(b't', "forbids_on_failure", "on");
+        }
         if let Some(file) = &rules.authentication.group_file {
             text.put(b't', "group_file", &file.to_string_lossy());
         }
@@ -112,15 +115,12 @@ impl Settings {
     /// Apache2::Const's `OPT_*`.
     fn option_bits(&self) -> u32 {
         let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
-        let links = match self.files.links {
-            crate::Links::Refused => 0,
-            crate::Links::Followed => 4,
-            crate::Links::OfOneOwner => 64,
-        };
+        let links = self.files.links;
         bit(self.files.listed, 1)
             | bit(self.output.includes.allowed, 2)
             | bit(self.output.includes.may_exec, 32)
-            | links
+            | bit(links.followed, 4)
+            | bit(links.of_one_owner, 64)
             | bit(self.handlers.exec_cgi, 8)
             | bit(self.files.multi_views, 128)
     }

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::receive::Arrival;
 use crate::codec::body_pace::Pace;
 use crate::content::page;
-use crate::pipeline::{self, Gone, RequestContext, RequestHead};
+use crate::pipeline::{self, Gone, RequestContext, RequestHead, SentHead};
 use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
@@ -246,6 +246,11 @@ impl<S: Stream> Connection<S> {
         let bytes = self.input.bytes();
         let line =
             (self.head.length > 0).then(|| (self.head.method.of(bytes), self.head.target(bytes)));
-        context.end(&self.shared, &self.peer, line, self.fields());
+        let head = SentHead {
+            line,
+            host: self.host(),
+            fields: self.fields(),
+        };
+        context.end(&self.shared, &self.peer, head);
     }
 }

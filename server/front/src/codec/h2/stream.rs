@@ -7,7 +7,7 @@ use super::Accepted;
 use crate::content::backlog::WaitingPage;
 use crate::content::{Answer, Content};
 use crate::handlers::HandlerOutcome;
-use crate::pipeline::{self, Gone, RequestContext, TargetForm};
+use crate::pipeline::{self, Gone, RequestContext, SentHead, TargetForm};
 use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
@@ -55,9 +55,12 @@ impl Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         let Answering { stream, context } = self;
-        let line = (stream.head.method(), stream.head.target());
-        let fields = stream.head.fields();
-        context.end(&stream.shared, &stream.peer, Some(line), fields);
+        let head = SentHead {
+            line: Some((stream.head.method(), stream.head.target())),
+            host: stream.head.host(),
+            fields: stream.head.fields(),
+        };
+        context.end(&stream.shared, &stream.peer, head);
     }
 }
 

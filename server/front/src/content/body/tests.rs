@@ -16,6 +16,7 @@ async fn a_small_file_that_is_in_the_page_cache_after_all_is_kept() {
         varies: false,
         media_type: None,
         etag_parts: mehari_config::etag_part::SIZE,
+        has_ranges: true,
         is_cold: true,
     };
     let loaded = Resource::load(description, &files);

@@ -15,6 +15,7 @@ fn resource(path: &std::path::Path) -> Rc<Resource> {
         varies: false,
         media_type: Some("text/plain"),
         etag_parts: mehari_config::etag_part::SIZE,
+        has_ranges: true,
         is_cold: false,
     };
     let loaded = Resource::load(description, &Files::default());

@@ -58,7 +58,8 @@ pub fn answer(
         Some(variant) => variant.resource.clone(),
         None => Rc::new(resource.coded(coding, None)),
     };
-    match request.conditions().verdict(&coded.representation()) {
+    let conditions = request.conditions();
+    match conditions.verdict(&coded.representation(), settings.files.ranges) {
         Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded))),
         Verdict::Unchanged if request.method == b"POST" => {
             return Ok(HandlerOutcome::Answer(file::bare(412, &coded)))

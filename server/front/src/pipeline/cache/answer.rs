@@ -11,6 +11,7 @@ use crate::routing::Route;
 use crate::shared::Shared;
 use bytes::Bytes;
 use mehari_cache::{field, fields, Page};
+use mehari_config::RangeLimits;
 use mehari_http::condition::{date, Conditions};
 use mehari_http::range::{self, RangeSource};
 use std::rc::Rc;
@@ -55,7 +56,7 @@ pub fn answer_with_page(
         };
         let asked = conditions.asks_for_parts().then(plain);
         if let Some((status, lines, body)) =
-            asked.and_then(|plain| part_of(&conditions, page, &plain))
+            asked.and_then(|plain| part_of(&conditions, page, &plain, settings.files.ranges))
         {
             return HandlerOutcome::Answer(Answer {
                 status,
@@ -132,10 +133,11 @@ fn part_of(
     conditions: &Conditions<'_>,
     page: &Page,
     lines: &[u8],
+    limits: RangeLimits,
 ) -> Option<(u16, Vec<u8>, Vec<u8>)> {
     let (etag, modified) = validators(&page.lines);
     let size = page.body.len() as u64;
-    let ranges = conditions.ranges(etag, modified, size)?;
+    let ranges = conditions.ranges(etag, modified, size, limits)?;
     if ranges.is_empty() {
         let answer = crate::content::page::answer(416, None);
         let lines = [&answer.lines[..], range::unsatisfied(size).as_bytes()].concat();

@@ -4,7 +4,7 @@
 use crate::pipeline::rules::{Decision, Evaluation};
 use crate::request::rule_state::{AliasedFile, Destination, RuleState};
 use crate::request::variables::ExpressionVariables;
-use mehari_config::{PlaceAlias, Settings};
+use mehari_config::{PlaceAlias, RequestPlace, Settings};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Evaluation<'_> {
             return Ok(None);
         }
         let url_path = String::from_utf8_lossy(&path.merged);
-        let settings = self.host.settings_with(&url_path, None, &[]);
+        let settings = self.host.settings(&url_path, None);
         self.set_groups(&settings, path, None, rule_state);
         let state = rule_state.as_deref();
         let maps = &self.shared.lookups.maps;
@@ -53,7 +53,7 @@ impl Evaluation<'_> {
         match self.host.rules.begin_at_places {
             true => self
                 .host
-                .settings_with(&String::from_utf8_lossy(&path.merged), None, &[]),
+                .settings(&String::from_utf8_lossy(&path.merged), None),
             false => otherwise,
         }
     }
@@ -123,8 +123,9 @@ impl Evaluation<'_> {
         use std::os::unix::ffi::OsStrExt;
         let url_path = String::from_utf8_lossy(&path.merged);
         let file = file.map(|file| std::path::Path::new(std::ffi::OsStr::from_bytes(file)));
+        let place = RequestPlace::of(&url_path, file);
         for groups in &settings.rules.named_groups {
-            for (name, value) in groups.variables(&url_path, file) {
+            for (name, value) in groups.variables(place) {
                 let state = rule_state.get_or_insert_with(Default::default);
                 state.set(name.as_bytes(), value);
             }

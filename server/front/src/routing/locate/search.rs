@@ -9,21 +9,21 @@ mod without_file;
 
 pub use folder::NO_INDEX;
 
-use crate::content::stat::stat;
+use crate::content::stat::{is_file, stat};
 use crate::content::FileTarget;
 use crate::routing::htaccess::HtaccessTable;
-use crate::routing::links::may_follow;
+use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
 use crate::routing::walk::{self, ExistingPath};
 use crate::routing::{program, proxied, variants, ActedFor, Route, RouteOutcome};
-use mehari_config::{Forced, Handler, Host, Settings, Site, VariableSource};
+use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site, VariableSource};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 use rustix::fs::{FileType, Stat};
-use std::ffi::{CString, OsStr};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 
 /// How often a search may continue with another path: an index, an `Action` or a fallback.
@@ -32,7 +32,10 @@ const INDEXES: usize = 4;
 pub(super) const NOT_FOUND: Problem = Problem::refused(404, "no such file");
 pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
 pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
-const LINK: Problem = Problem::refused(403, "Options forbids this symbolic link");
+const LINK: Problem = Problem::refused(
+    403,
+    "a symbolic link that Options forbids or that leads nowhere",
+);
 const AROUND: Problem = Problem::refused(500, "the programs of Action lead to each other");
 
 /// One search for a route.
@@ -49,6 +52,8 @@ pub(super) struct Search<'s> {
     /// Records the examined files, if the route will be watched.
     pub(super) recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
+    /// The folder, with its slash, whose index is sought.
+    indexed_folder: Option<Vec<u8>>,
     /// The settings of the places that the search has left for another path.
     intermediate_settings: Vec<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
@@ -68,6 +73,7 @@ impl<'s> Search<'s> {
             is_program: false,
             recorder: None,
             indexes: 0,
+            indexed_folder: None,
             intermediate_settings: Vec::new(),
             action: None,
             raw: &[],
@@ -165,9 +171,6 @@ impl<'s> Search<'s> {
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
         if settings.denied {
-            if self.lacks_slash(&settings, &path, &mapped) {
-                return self.redirected(&path, mapped);
-            }
             return Ok(self.refused(settings, DENIED));
         }
         if uncovers {
@@ -182,6 +185,9 @@ impl<'s> Search<'s> {
             }
             if is_perl && self.lacks_slash(&settings, &path, &mapped) {
                 return Ok(self.with_slash(settings, &path, mapped));
+            }
+            if is_perl && self.handler_stops_at_link(&path, &mapped)? {
+                return Ok(self.refused(self.host.base_settings(), LINK));
             }
             return Ok(self.mounted(settings, handler, path, mapped));
         }
@@ -212,6 +218,10 @@ impl<'s> Search<'s> {
             path.merged.len()
         };
         let found = walk::back(&mapped, chosen, |file| self.look(file));
+        if self.stops_at_link(&mapped, known_length(&mapped, found.as_ref()))? {
+            // As in Apache, no section is merged before the walk through the folders has ended.
+            return Ok(self.refused(self.host.base_settings(), LINK));
+        }
         // Hidden names are permitted in PATH_INFO, because it names no file.
         let is_file = |found: &&ExistingPath| {
             FileType::from_raw_mode(found.stat.st_mode) == FileType::RegularFile
@@ -223,9 +233,6 @@ impl<'s> Search<'s> {
         let Some(found) = found else {
             return self.without_file(settings, path, mapped);
         };
-        if !may_follow(&found.file, settings.files.links) {
-            return Ok(self.refused(settings, LINK));
-        }
         match FileType::from_raw_mode(found.stat.st_mode) {
             FileType::Directory => self.folder(settings, path, found),
             FileType::RegularFile => self.file(path, found, alias_script),
@@ -242,6 +249,21 @@ impl<'s> Search<'s> {
             && self.look(mapped).is_some_and(|(_, stat)| is_folder(stat))
     }
 
+    /// Whether the way to a file, whose first `known` bytes exist, ends at a symbolic link.
+    fn stops_at_link(&self, file: &[u8], known: usize) -> Result<bool, Problem> {
+        let path = std::path::Path::new(OsStr::from_bytes(file));
+        let chain = self.htaccess.chain(self.site, self.host, path)?;
+        let links_in = |folder: &std::path::Path| self.host.links_in(folder, &chain);
+        Ok(!links::may_walk(path, known, &links_in))
+    }
+
+    /// Whether the way to the file of a Perl handler ends at a symbolic link. The handler's file
+    /// need not exist.
+    fn handler_stops_at_link(&self, path: &Path, mapped: &[u8]) -> Result<bool, Problem> {
+        let found = walk::back(mapped, path.merged.len(), stat);
+        self.stops_at_link(mapped, known_length(mapped, found.as_ref()))
+    }
+
     /// Returns the settings of a path and its file: from sections, .htaccess files and every
     /// matching `<If>`.
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
@@ -252,13 +274,42 @@ impl<'s> Search<'s> {
                 recorder.note_unwatched();
             }
         }
-        let path = String::from_utf8_lossy(path);
-        let settings = self.host.settings_with(&path, Some(file), &chain);
+        let walked = self.walked(file.as_os_str().as_bytes());
+        let of_index = walked
+            .as_ref()
+            .and_then(|walked| self.folder_of_index(walked.as_bytes()));
+        let place = RequestPlace {
+            url_path: &String::from_utf8_lossy(path),
+            file: Some(file),
+            walked: walked.as_deref().map(std::path::Path::new),
+            folder: of_index.map(|folder| std::path::Path::new(OsStr::from_bytes(folder))),
+        };
+        let settings = self.host.settings_with(place, &chain);
         let settings = match self.variables {
             Some(variables) => self.host.settings_if(&settings, variables),
             None => settings,
         };
         Ok(self.host.settings_forced(&settings, self.forced))
+    }
+
+    /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an
+    /// index has the sections of its folder.
+    fn walked(&self, file: &[u8]) -> Option<OsString> {
+        if !self.host.needs_walk() {
+            return None;
+        }
+        let walked = walk::walked(file, |file| self.look(file));
+        Some(OsString::from_vec(walked))
+    }
+
+    /// Returns the folder, with its slash, if the file is the sought index of this folder.
+    fn folder_of_index(&self, file: &[u8]) -> Option<&[u8]> {
+        let folder = self.indexed_folder.as_deref()?;
+        let is_in_folder = file
+            .strip_prefix(folder)
+            .is_some_and(|name| !name.contains(&b'/'));
+        let is_index = || self.look(file).is_some_and(|(_, stat)| is_file(&stat));
+        (is_in_folder && is_index()).then_some(folder)
     }
 
     fn file(
@@ -295,7 +346,12 @@ impl<'s> Search<'s> {
         let choice = program::choose(self.site, &settings, &found, alias_script);
         let is_program = !matches!(choice, Ok(Handler::File));
         if !path_info.is_empty() && !settings.files.accept_path_info.unwrap_or(is_program) {
-            return Ok(self.refused(settings, NOT_FOUND));
+            return Ok(Route {
+                script_name: script_name.to_vec(),
+                path_info: found.behind,
+                file: found.file,
+                ..self.refused(settings, NOT_FOUND)
+            });
         }
         let (handler, outcome) = match choice {
             Err(problem) => return Ok(self.refused(settings, problem)),
@@ -335,6 +391,16 @@ impl<'s> Search<'s> {
 
     fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
         refused(self.host.number, settings, problem)
+    }
+}
+
+/// Returns the length of the part of a path that need not be walked: what exists, or all of the
+/// path if what follows is the PATH_INFO of a file.
+fn known_length(path: &[u8], found: Option<&ExistingPath>) -> usize {
+    match found {
+        Some(found) if is_file(&found.stat) => path.len(),
+        Some(found) => found.file.len(),
+        None => 0,
     }
 }
 

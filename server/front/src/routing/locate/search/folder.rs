@@ -1,7 +1,7 @@
 //! Finds the route for a folder: a redirect to the path with the slash, an index, a listing, or a
 //! fallback.
 
-use super::{Search, DENIED, INDEXES, NOT_FOUND};
+use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
 use crate::routing::mapping::map;
 use crate::routing::walk::ExistingPath;
@@ -49,6 +49,7 @@ impl Search<'_> {
                 ..self.folder_with(settings, file, RouteOutcome::Indexed)
             });
         }
+        self.indexed_folder = Some([&found.file[..], b"/"].concat());
         let indexes = match self.lacks_index {
             true => &[][..],
             false => &settings.files.directory_index,
@@ -83,16 +84,6 @@ impl Search<'_> {
             file: [&found.file[..], b"/"].concat(),
             ..self.refused(settings, NO_INDEX)
         })
-    }
-
-    /// Redirects to the path with the final slash, if the rules of the folder itself permit that.
-    /// The rules of a file with this name have denied it: they may lack a `<DirectoryMatch>`.
-    pub(super) fn redirected(&self, path: &Path, folder: Vec<u8>) -> Result<Route, Problem> {
-        let settings = self.settings(&path.merged, &[&folder[..], b"/"].concat())?;
-        if settings.denied {
-            return Ok(self.refused(settings, DENIED));
-        }
-        Ok(self.with_slash(settings, path, folder))
     }
 
     /// Redirects to the path with the final slash.

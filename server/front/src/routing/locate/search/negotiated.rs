@@ -2,7 +2,6 @@
 //! have `Options MultiViews`.
 
 use super::{Search, NOT_FOUND};
-use crate::routing::links::may_follow;
 use crate::routing::mapping::map;
 use crate::routing::variants::{self, CandidateKind, NeighbourFile, Variants};
 use crate::routing::{program, Route, RouteOutcome};
@@ -41,7 +40,7 @@ impl Search<'_> {
             };
             let file = [folder, b"/", name].concat();
             let settings = self.settings(&path.1, &file)?;
-            if path.0 || settings.denied || !may_follow(&file, settings.files.links) {
+            if path.0 || settings.denied || self.stops_at_link(&file, file.len())? {
                 continue;
             }
             let candidate = NeighbourFile {

@@ -1,0 +1,332 @@
+//! Tests the walk through the folders to a file: symbolic links, and which `<DirectoryMatch>`
+//! sections match. Each response must equal Apache's.
+
+use mehari_harness::{apache, Builder, Pair, Request, Server};
+use std::os::unix::fs::{lchown, symlink, MetadataExt};
+use std::path::Path;
+
+/// A user who owns nothing on the machine.
+const NOBODY: u32 = 65534;
+
+/// Makes the links of a folder. `real` is a folder with a file and a link that leads nowhere.
+fn make_links(folder: &Path) {
+    for (name, target) in [
+        ("dangling.html", "none.html"),
+        ("chain.html", "dangling.html"),
+        ("loop.html", "loop.html"),
+        ("good.html", "../real/page.html"),
+        ("folder", "../real"),
+    ] {
+        symlink(target, folder.join(name)).expect("a link");
+    }
+    let foreign = folder.join("foreign.html");
+    symlink("../real/page.html", &foreign).expect("a link");
+    // Only root can give a link away. Otherwise the test has one link less.
+    if std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+        lchown(&foreign, Some(NOBODY), None).expect("own link");
+    }
+}
+
+const OF_LINKS: &str = "
+    ErrorDocument 403 /said/server.html
+    <Directory @ROOT@>
+        Require all granted
+        AllowOverride None
+    </Directory>
+    <Directory @ROOT@/htdocs/refused>
+        Options None
+        ErrorDocument 403 /said/folder.html
+    </Directory>
+    <Directory @ROOT@/htdocs/refused/sub>
+        Options +FollowSymLinks
+    </Directory>
+    <Directory @ROOT@/htdocs/owner>
+        Options SymLinksIfOwnerMatch
+    </Directory>
+    <Directory @ROOT@/htdocs/both>
+        Options +SymLinksIfOwnerMatch
+    </Directory>
+    <Directory @ROOT@/htdocs/again>
+        Options +SymLinksIfOwnerMatch
+        Options -SymLinksIfOwnerMatch
+    </Directory>
+    <Directory @ROOT@/htdocs/linked>
+        Options None
+    </Directory>
+    <Directory @ROOT@/htdocs/locked>
+        AuthType Basic
+        AuthName locked
+        Require valid-user
+    </Directory>
+    <Directory @ROOT@/htdocs/by_file>
+        AllowOverride Options
+    </Directory>
+    <Location /located>
+        Options -FollowSymLinks
+    </Location>
+    <DirectoryMatch /matched>
+        Options -FollowSymLinks
+    </DirectoryMatch>
+    <Location /handled>
+        SetHandler modperl
+        PerlResponseHandler Handled
+    </Location>
+    <Perl>
+        package Handled;
+        use Apache2::RequestRec ();
+        use Apache2::RequestIO ();
+        sub handler { my $r = shift; $r->content_type('text/plain'); $r->print('handled'); 0 }
+    </Perl>
+";
+
+/// The folders with links.
+const LINKED: [&str; 11] = [
+    "followed",
+    "refused",
+    "refused/sub",
+    "owner",
+    "both",
+    "again",
+    "locked",
+    "by_file",
+    "located",
+    "matched",
+    "handled",
+];
+
+fn site_of_links() -> Builder {
+    let mut builder = Server::builder().conf(OF_LINKS);
+    for folder in LINKED {
+        builder = builder.file(&format!("htdocs/{folder}/index.html"), folder);
+    }
+    builder = builder
+        .file("htdocs/said/server.html", "the server's")
+        .file("htdocs/said/folder.html", "the folder's")
+        .file("htdocs/real/page.html", "page")
+        .file("htdocs/refused/real/page.html", "page")
+        .file("htdocs/by_file/.htaccess", "Options -FollowSymLinks\n");
+    for folder in LINKED {
+        make_links(&builder.folder_of(&format!("htdocs/{folder}")));
+    }
+    let root = builder.folder_of("htdocs");
+    symlink("none", root.join("real/dangling.html")).expect("a link");
+    symlink("real", root.join("linked")).expect("a link");
+    builder
+}
+
+#[test]
+fn links_are_refused_over_http2_too() {
+    let server = site_of_links().start();
+    for (target, status) in [
+        ("/followed/dangling.html", "403"),
+        ("/followed/good.html", "200"),
+    ] {
+        let said = std::process::Command::new("curl")
+            .args([
+                "-s",
+                "-o",
+                "/dev/null",
+                "-w",
+                "%{http_version} %{http_code}",
+            ])
+            .arg("--http2-prior-knowledge")
+            .arg(format!("http://{}{target}", server.address))
+            .output()
+            .expect("curl runs");
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        assert_eq!(said, format!("2 {status}"), "{target}");
+    }
+}
+
+#[test]
+fn symbolic_links_are_followed_or_refused_as_in_apache() {
+    let servers = apache::beside(site_of_links);
+    let get = |server: &Server, target: &str| {
+        let answer = server.get(target);
+        let text = answer.text();
+        // The servers' own pages differ.
+        let is_own = text.starts_with('<') || text.is_empty();
+        let text = if is_own { String::new() } else { text };
+        (answer.status, answer.field("www-authenticate"), text)
+    };
+    let mut differences = Vec::new();
+    for folder in LINKED {
+        for name in [
+            "dangling.html",
+            "dangling.html/more",
+            "chain.html",
+            "loop.html",
+            "good.html",
+            "good.html/more",
+            "foreign.html",
+            "folder",
+            "folder/",
+            "folder/page.html",
+            "folder/none.html",
+            "folder/dangling.html",
+            "none.html",
+            "none/more",
+            "",
+        ] {
+            let target = format!("/{folder}/{name}");
+            let all: Vec<_> = servers.iter().map(|server| get(server, &target)).collect();
+            if all.iter().any(|one| *one != all[0]) {
+                differences.push(format!("{target}: {all:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    for (target, status) in [
+        ("/followed/dangling.html", 403),
+        ("/followed/none.html", 404),
+        ("/followed/good.html", 200),
+        ("/refused/good.html", 403),
+        ("/refused/sub/good.html", 200),
+        ("/owner/good.html", 200),
+        ("/owner/dangling.html", 403),
+        ("/locked/dangling.html", 403),
+        ("/locked/none.html", 401),
+        ("/by_file/good.html", 403),
+        ("/located/good.html", 200),
+        ("/handled/dangling.html", 403),
+        ("/handled/none.html", 200),
+        ("/linked/page.html", 200),
+        ("/linked/dangling.html", 403),
+    ] {
+        assert_eq!(servers[0].get(target).status, status, "{target}");
+    }
+    assert_eq!(servers[0].get("/refused/good.html").text(), "the server's");
+}
+
+/// Sections that each add a name to a field of the response, in the order of merging.
+fn marks(sections: &[(&str, &str)]) -> String {
+    let mark = |(number, (kind, what)): (usize, &(&str, &str))| {
+        format!("<{kind} \"{what}\">\nHeader always append X-Seen {number}\n</{kind}>\n")
+    };
+    sections.iter().enumerate().map(mark).collect()
+}
+
+const SECTIONS: &[(&str, &str)] = &[
+    ("DirectoryMatch", "^@ROOT@/htdocs/a"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a$"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a/$"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a/?$"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a/b$"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a/b/$"),
+    ("Directory", "@ROOT@/htdocs/a/b"),
+    ("DirectoryMatch", "/b/"),
+    ("DirectoryMatch", "/b$"),
+    ("DirectoryMatch", "page"),
+    ("DirectoryMatch", "index"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a/[^/]+$"),
+    ("DirectoryMatch", "^@ROOT@/htdocs/a/[^/]+/$"),
+    ("Directory", "@ROOT@/htdocs/a"),
+    ("Directory", "@ROOT@/htdocs/*/b"),
+    ("DirectoryMatch", "[.]html$"),
+    ("DirectoryMatch", "none"),
+    ("DirectoryMatch", "more"),
+    ("DirectoryMatch", "//"),
+    ("Directory", "@ROOT@"),
+    ("Files", "*.html"),
+    ("Location", "/a/b"),
+];
+
+fn site_of_patterns() -> Builder {
+    let within = "
+        <DirectoryMatch \"^@ROOT@/htdocs/a/b/\">
+            <Files page.html>
+                Header always append X-Seen files-match
+            </Files>
+        </DirectoryMatch>
+        <Directory @ROOT@/htdocs/a>
+            <Files page.html>
+                Header always append X-Seen files-folder
+            </Files>
+        </Directory>
+        <Directory ~ \"^@ROOT@/htdocs/a/b$\">
+            <Files b>
+                Header always append X-Seen files-tilde
+            </Files>
+            Header always append X-Seen tilde
+        </Directory>
+        <Location /h>
+            SetHandler modperl
+            PerlResponseHandler Seen
+        </Location>
+        <DirectoryMatch \"^@ROOT@/htdocs/h/[^/]*$\">
+            Header always append X-Seen handler
+        </DirectoryMatch>
+        <Perl>
+            package Seen;
+            use Apache2::RequestRec ();
+            use Apache2::RequestIO ();
+            sub handler { my $r = shift; $r->content_type('text/plain'); $r->print('seen'); 0 }
+        </Perl>
+        Alias /alias @ROOT@/htdocs/a
+        ";
+    Server::builder()
+        .file("htdocs/a/index.html", "a")
+        .file("htdocs/a/page.html", "page of a")
+        .file("htdocs/a/.htaccess", "Header always append X-Seen file-a\n")
+        .file("htdocs/a/b/index.html", "b")
+        .file("htdocs/a/b/page.html", "page of b")
+        .file(
+            "htdocs/a/b/.htaccess",
+            "Header always append X-Seen file-b\n<Files page.html>\n\
+             Header always append X-Seen file-b-page\n</Files>\n",
+        )
+        .file("htdocs/a/b/c/page.html", "page of c")
+        .file("htdocs/a/c/none.txt", "c")
+        .conf(&format!(
+            "DirectoryIndex index.htm index.html\n<Directory @ROOT@>\nRequire all granted\n\
+             AllowOverride All\n</Directory>\n{}{within}",
+            marks(SECTIONS)
+        ))
+}
+
+const TARGETS: &[&str] = &[
+    "/a",
+    "/a/",
+    "/a/index.html",
+    "/a/page.html",
+    "/a/page.html/more",
+    "/a/page.html/",
+    "/a/none",
+    "/a/none/",
+    "/a/none/more",
+    "/a/b",
+    "/a/b/",
+    "/a/b/index.html",
+    "/a/b/page.html",
+    "/a/b/page.html/more/page",
+    "/a/b/none.html",
+    "/a/b/none/more.html",
+    "/a/b/c",
+    "/a/b/c/",
+    "/a/b/c/page.html",
+    "/a/c/",
+    "/a/c/none.txt",
+    "/alias",
+    "/alias/",
+    "/alias/b/page.html",
+    "/h",
+    "/h/",
+    "/h/x",
+    "/h/x/y",
+    "/none",
+    "/",
+    "/a//b///page.html",
+];
+
+#[test]
+fn patterns_of_folders_match_what_they_match_in_apache() {
+    let mut pair = Pair::start(site_of_patterns);
+    let mut differences = Vec::new();
+    for target in TARGETS {
+        match pair.compare(&Request::get(target)) {
+            Ok(answer) => assert!(answer.field("x-seen").is_some(), "{target}"),
+            Err(why) => differences.push(why),
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
