@@ -54,6 +54,7 @@ fn a_log_format_gives_the_same_line_as_apache() {
             backend_us: 240,
             cache: "HIT",
             tls: None,
+            variables_of_conditions: None,
         },
         ..entry()
     };
