@@ -383,7 +383,7 @@ fn wrong_words_get_one_line() {
             &["trace", "--location", "shop"],
             "expected a path that begins with /",
         ),
-        (&["trace", &url, "--count", "0"], "0 is not in 1..=10000"),
+        (&["trace", &url, "--count", "0"], "expected 1 to 10000"),
         (&["trace", "http://127.0.0.1:1/"], "Connection refused"),
     ];
     for (words, reason) in cases {

@@ -63,10 +63,9 @@ fn one_line(text: &str) -> String {
     for (words, expected) in NUMBERS {
         line = line.replace(words, expected);
     }
-    if line.contains("..=") {
-        line = line
-            .replace(" is not in ", ": expected ")
-            .replace("..=", " to ");
+    if let Some((before, range)) = line.split_once(" is not in ") {
+        let (before, _) = before.rsplit_once(": ").unwrap_or((before, ""));
+        line = format!("{before}: expected {}", range.replace("..=", " to "));
     }
     line + " (--help says more)"
 }
@@ -130,7 +129,7 @@ mod tests {
         );
         assert_eq!(
             refusal("--port=99999"),
-            "invalid value '99999' for '--port <PORT>': 99999: expected 0 to 65535 (--help says more)"
+            "invalid value '99999' for '--port <PORT>': expected 0 to 65535 (--help says more)"
         );
     }
 }

@@ -15,16 +15,19 @@ pub struct Range {
     pub end: u64,
 }
 
-/// Parses the ranges as Apache does. Returns `None` if the field is ignored: it is malformed, asks
-/// for more than `limits` allow or for more bytes than there are, or is not about byte ranges. An
-/// empty list means 416. A range that overlaps or adjoins the range before it is merged with it.
+/// Parses the ranges as Apache does, except for what RFC 9110 allows and Apache ignores: white
+/// space and empty elements in the list (section 5.6.1), numbers of any length, and `-0`, which no
+/// content has (section 14.1.2). Returns `None` if the field is ignored: it is malformed, asks for
+/// more than `limits` allow or for more bytes than there are, or is not about byte ranges. An empty
+/// list means 416. A range that overlaps or adjoins the range before it is merged with it.
 pub fn parse(field: &[u8], size: u64, limits: RangeLimits) -> Option<Vec<Range>> {
     let (unit, set) = field.split_at_checked(6)?;
-    if size == 0 || !unit.eq_ignore_ascii_case(b"bytes=") || set.starts_with(b",") {
+    if size == 0 || !unit.eq_ignore_ascii_case(b"bytes=") {
         return None;
     }
     let (mut merging, mut lies_beyond) = (Merging::default(), false);
     for text in set.split(|&byte| byte == b',') {
+        let text = text.trim_ascii();
         // Empty list elements are ignored (RFC 9110 section 5.6.1.2).
         if text.is_empty() {
             continue;
@@ -60,8 +63,10 @@ fn asked(text: &[u8], size: u64) -> Option<AskedRange> {
     let dash = memchr::memchr(b'-', text)?;
     let (first, last) = (&text[..dash], &text[dash + 1..]);
     let (start, end) = if first.is_empty() {
-        let length = number(last).filter(|&length| length > 0)?;
-        (size.saturating_sub(length), size - 1)
+        match number(last)? {
+            0 => return Some(AskedRange::Beyond),
+            length => (size.saturating_sub(length), size - 1),
+        }
     } else {
         let start = number(first)?;
         match last {
@@ -79,13 +84,13 @@ fn asked(text: &[u8], size: u64) -> Option<AskedRange> {
     })
 }
 
-/// Reads a number of digits only. As in Apache, white space is a syntax error.
+/// Reads a number of digits only.
 fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let number: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    u64::try_from(number).ok()
+    let text = std::str::from_utf8(text).ok()?;
+    Some(text.parse().unwrap_or(u64::MAX))
 }
 
 /// Merges each range with the one before it, and counts.
@@ -259,7 +264,7 @@ mod tests {
     #[test]
     fn ranges_are_bounded_merged_or_refused() {
         type Spans = &'static [(u64, u64)];
-        let cases: [(&str, Option<Spans>); 30] = [
+        let cases: [(&str, Option<Spans>); 31] = [
             ("bytes=0-0", Some(&[(0, 0)])),
             ("bytes=0-", Some(&[(0, 99)])),
             ("bytes=5-6,0-,9-9", Some(&[(0, 99)])),
@@ -267,15 +272,16 @@ mod tests {
             ("bytes=-1000", Some(&[(0, 99)])),
             ("bytes=50-1000", Some(&[(50, 99)])),
             ("bytes=100-", Some(&[])),
-            ("bytes=-0", None),
+            ("bytes=-0", Some(&[])),
             ("bytes=-", None),
-            ("bytes=99999999999999999999999-", None),
+            ("bytes=99999999999999999999999-", Some(&[])),
+            ("bytes=90-99999999999999999999999", Some(&[(90, 99)])),
             ("bytes=0-1,4-5", Some(&[(0, 1), (4, 5)])),
             ("bytes=0-1,,4-5,", Some(&[(0, 1), (4, 5)])),
-            ("bytes=,0-1", None),
+            ("bytes=,0-1", Some(&[(0, 1)])),
             ("bytes=4-5,0-1", Some(&[(4, 5), (0, 1)])),
-            ("bytes=4-5, 0-1", None),
-            ("bytes=0-1 ,4-5", None),
+            ("bytes=4-5, 0-1", Some(&[(4, 5), (0, 1)])),
+            ("bytes=0-1 ,4-5", Some(&[(0, 1), (4, 5)])),
             ("bytes=0-10,5-20", Some(&[(0, 20)])),
             ("bytes=5-20,0-10", Some(&[(0, 20)])),
             ("bytes=0-10,11-20", Some(&[(0, 20)])),
