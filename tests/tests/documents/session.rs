@@ -12,6 +12,7 @@ use std::os::unix::fs::{symlink, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// The ports that pages name. A session uses free ones in their place.
 const PORTS: &[u16] = &[3031, 5000, 5001, 6379, 8080, 8081, 8082, 8443];
@@ -276,8 +277,17 @@ fn end(mut child: Child, signal: Signal) -> Result<(), String> {
     Err(format!("a server of the page did not stop by {signal:?}"))
 }
 
+/// Binds a free port below those that the kernel gives to clients, because a client of another page
+/// could get the port before this page's server listens.
 fn free() -> TcpListener {
-    TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port")
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = (std::process::id() % 100) as u16 * 100;
+    let ports = (0..10_000).map(|_| {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        20_000 + start.wrapping_add(step) % 10_000
+    });
+    let mut bound = ports.filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+    bound.next().expect("loopback has a free port")
 }
 
 /// The folders that an installation puts on perl's path.
