@@ -28,6 +28,7 @@ mod doctor;
 mod drain;
 mod explain;
 mod foreign;
+mod growth;
 mod http_load;
 mod httpd;
 mod httperf;

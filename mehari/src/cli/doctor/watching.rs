@@ -1,12 +1,12 @@
 //! Watches a running server for a time: its own counts, the growth of a worker's variables, the
 //! kernel's counts, and samples of its slowest page.
 
-use super::examination::{pid_of, LEAST_SAMPLING};
+use super::examination::LEAST_SAMPLING;
 use super::measuring::KernelCounts;
+use crate::cli::growth::{busiest, FirstLooks, Growth};
 use crate::cli::interrupt;
 use mehari_console::{processes_below, WatchedServer};
-use mehari_memory::{leaks, Heap, Leak};
-use mehari_profile::{PerlProcess, Profile, RequestFilter, Sampler, SamplingPlan};
+use mehari_profile::{Profile, RequestFilter, Sampler, SamplingPlan};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub struct WatchedSpan {
     pub before: Value,
     pub after: Value,
     pub places: Vec<WatchedPlace>,
-    pub growth: Result<WorkerGrowth, String>,
+    pub growth: Result<Growth, String>,
     pub kernel: [KernelCounts; 2],
     /// The messages of one line of Perl, the most frequent first.
     pub errors: Vec<WatchedError>,
@@ -63,13 +63,6 @@ pub struct SampledPlace {
     pub profile: Profile,
 }
 
-/// The variables of one worker that grew.
-pub struct WorkerGrowth {
-    pub pid: u32,
-    pub requests: u64,
-    pub leaks: Vec<Leak>,
-}
-
 impl WatchedSpan {
     /// Looks at the server, runs `during`, and looks again.
     pub fn watch(
@@ -81,7 +74,7 @@ impl WatchedSpan {
         server.status()?; // begins the server's counting
         let first_places = places(server)?;
         let first_errors = errors(server)?;
-        let heap = FirstLook::of(server);
+        let looks = FirstLooks::at(busiest(&server.status()?));
         let kernel = KernelCounts::of(pid);
         let log_size = || Some(std::fs::metadata(error_log?).ok()?.len());
         let log = log_size();
@@ -94,7 +87,7 @@ impl WatchedSpan {
             seconds,
             places: since(&first_places, places(server)?),
             errors: new_errors(&first_errors, errors(server)?),
-            growth: heap.and_then(|heap| heap.growth(server)),
+            growth: looks.and_then(|looks| looks.again(&server.status()?)),
             kernel: [kernel, KernelCounts::of(pid)],
             error_log_bytes: log.and_then(|before| Some(log_size()?.saturating_sub(before))),
             before,
@@ -289,47 +282,6 @@ pub fn sampled(
         search_interval: SEARCH,
     };
     Sampler::without_processes().run(&plan, &mut || processes_below(pid), stop)
-}
-
-/// The first look at the variables of the worker that has served most.
-struct FirstLook {
-    pid: u32,
-    served: u64,
-    process: PerlProcess,
-    heap: Heap,
-}
-
-impl FirstLook {
-    fn of(server: &WatchedServer) -> Result<FirstLook, String> {
-        let status = server.status()?;
-        let workers = status["pool"]["workers"].as_array().into_iter().flatten();
-        let most = workers.max_by_key(|worker| worker["served"].as_u64());
-        let most = most.ok_or("the server has no worker")?;
-        let pid = pid_of(most).ok_or("the server does not tell its workers")?;
-        let process = PerlProcess::open(pid).map_err(|error| error.to_string())?;
-        let heap = Heap::of(&process).map_err(|error| error.to_string())?;
-        Ok(FirstLook {
-            pid,
-            served: most["served"].as_u64().unwrap_or_default(),
-            process,
-            heap,
-        })
-    }
-
-    fn growth(self, server: &WatchedServer) -> Result<WorkerGrowth, String> {
-        let pid = self.pid;
-        let status = server.status()?;
-        let mut workers = status["pool"]["workers"].as_array().into_iter().flatten();
-        let worker = workers.find(|worker| worker["pid"] == pid);
-        let worker = worker.ok_or_else(|| format!("worker {pid} has ended meanwhile"))?;
-        let served = worker["served"].as_u64().unwrap_or_default();
-        let after = Heap::of(&self.process).map_err(|error| error.to_string())?;
-        Ok(WorkerGrowth {
-            pid,
-            requests: served.saturating_sub(self.served),
-            leaks: leaks(&self.heap, &after),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -2,25 +2,14 @@
 
 use super::MemoryOptions;
 use crate::cli::control;
+use crate::cli::growth::{busiest, Counted, FirstLooks, Growth};
 use crate::cli::interrupt;
 use crate::cli::status::size;
-use mehari_memory::{leaks, Heap, Leak};
-use mehari_profile::PerlProcess;
+use mehari_memory::Leak;
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// What the two looks saw.
-struct Comparison {
-    pid: u32,
-    /// The requests between the looks. `None`: the process is no worker of a server.
-    requests: Option<u64>,
-    values: [usize; 2],
-    /// Whether the process ran during a look.
-    is_torn: bool,
-    leaks: Vec<Leak>,
-}
 
 /// Returns the table, or the same figures as JSON.
 pub fn shown(options: &MemoryOptions) -> Result<String, String> {
@@ -32,58 +21,43 @@ pub fn shown(options: &MemoryOptions) -> Result<String, String> {
         });
         return Ok(format!("{report:#}\n"));
     }
-    Ok(compared.table(options.rows))
+    Ok(table(&compared, options.rows))
 }
 
-fn compared(options: &MemoryOptions) -> Result<Comparison, String> {
-    let (pid, served) = chosen(options)?;
+fn compared(options: &MemoryOptions) -> Result<Growth, String> {
+    let status = || control::ask(options.control.as_deref(), "status");
+    let processes = match options.pid {
+        Some(pid) => vec![Counted { pid, served: None }],
+        None => chosen(options, &status()?)?,
+    };
     // The handlers stand before the line below invites a Ctrl-C.
     let is_over = interrupt::flag()?;
-    let process = PerlProcess::open(pid).map_err(|error| error.to_string())?;
-    let before = Heap::of(&process).map_err(|error| error.to_string())?;
+    let looks = FirstLooks::at(processes)?;
+    for (pid, values) in looks.seen() {
+        eprintln!("mehari memory: {values} values in process {pid}");
+    }
     eprintln!(
-        "mehari memory: {} values in process {pid}; the second look follows in {:?}, or at Ctrl-C",
-        before.values.len(),
+        "mehari memory: the second look follows in {:?}, or at Ctrl-C",
         options.duration
     );
     wait(options.duration, &is_over);
-    let after = Heap::of(&process).map_err(|error| error.to_string())?;
-    let requests = match served {
-        Some(served) => Some(served_by(options, pid)?.saturating_sub(served)),
-        None => None,
+    match options.pid {
+        Some(_) => looks.again(&Value::Null),
+        None => looks.again(&status()?),
+    }
+}
+
+/// Returns the worker that the options name, or those that have served most.
+pub fn chosen(options: &MemoryOptions, status: &Value) -> Result<Vec<Counted>, String> {
+    let workers = busiest(status);
+    let Some(pid) = options.worker else {
+        return Ok(workers);
     };
-    Ok(Comparison {
-        pid,
-        requests,
-        values: [before.values.len(), after.values.len()],
-        is_torn: before.memory.is_torn || after.memory.is_torn,
-        leaks: leaks(&before, &after),
-    })
-}
-
-/// Returns the process, and the requests that it has served if it is a worker.
-pub fn chosen(options: &MemoryOptions) -> Result<(u32, Option<u64>), String> {
-    if let Some(pid) = options.pid {
-        return Ok((pid, None));
+    let named: Vec<Counted> = workers.into_iter().filter(|it| it.pid == pid).collect();
+    if named.is_empty() {
+        return Err(format!("the server has no worker {pid}"));
     }
-    let status = control::ask(options.control.as_deref(), "status")?;
-    if let Some(pid) = options.worker {
-        return Ok((pid, Some(served_by(options, pid)?)));
-    }
-    let workers = status["pool"]["workers"].as_array().into_iter().flatten();
-    let most = workers.max_by_key(|worker| worker["served"].as_u64());
-    let most = most.ok_or("the server has no worker yet")?;
-    let pid = most["pid"].as_u64().and_then(|pid| pid.try_into().ok());
-    let pid = pid.ok_or("the server does not tell its workers")?;
-    Ok((pid, most["served"].as_u64()))
-}
-
-pub fn served_by(options: &MemoryOptions, pid: u32) -> Result<u64, String> {
-    let status = control::ask(options.control.as_deref(), "status")?;
-    let mut workers = status["pool"]["workers"].as_array().into_iter().flatten();
-    let worker = workers.find(|worker| worker["pid"] == pid);
-    let served = worker.and_then(|worker: &Value| worker["served"].as_u64());
-    served.ok_or_else(|| format!("the server has no worker {pid}"))
+    Ok(named)
 }
 
 /// Waits for the second look: for the time, or until Ctrl-C.
@@ -95,48 +69,46 @@ fn wait(duration: Duration, is_over: &AtomicBool) {
     }
 }
 
-impl Comparison {
-    fn table(&self, rows: usize) -> String {
-        let mut text = match self.requests {
-            Some(requests) => format!("worker {}: {requests} requests", self.pid),
-            None => format!("process {}", self.pid),
-        };
-        let [before, after] = self.values;
-        let _ = writeln!(
-            text,
-            " between the two looks, {before} values and then {after}"
-        );
-        if self.is_torn {
-            text += "the process ran during a look: small figures may be wrong\n";
-        }
-        if self.leaks.is_empty() {
-            return text + "no variable has grown by 1 KiB\n";
-        }
-        let _ = writeln!(
-            text,
-            "\n{:>10} {:>10} {:>9}  {:<11}  variable, and where Perl code changes it",
-            "grown", "a request", "elements", "kind"
-        );
-        for leak in self.leaks.iter().take(rows) {
-            self.row(leak, &mut text);
-        }
-        text
+fn table(compared: &Growth, rows: usize) -> String {
+    let mut text = match compared.requests {
+        Some(requests) => format!("worker {}: {requests} requests", compared.pid),
+        None => format!("process {}", compared.pid),
+    };
+    let [before, after] = compared.values;
+    let _ = writeln!(
+        text,
+        " between the two looks, {before} values and then {after}"
+    );
+    if compared.is_torn {
+        text += "the process ran during a look: small figures may be wrong\n";
     }
+    if compared.leaks.is_empty() {
+        return text + "no variable has grown by 1 KiB\n";
+    }
+    let _ = writeln!(
+        text,
+        "\n{:>10} {:>10} {:>9}  {:<11}  variable, and where Perl code changes it",
+        "grown", "a request", "elements", "kind"
+    );
+    for leak in compared.leaks.iter().take(rows) {
+        row(compared.requests, leak, &mut text);
+    }
+    text
+}
 
-    fn row(&self, leak: &Leak, text: &mut String) {
-        let requests = self.requests.filter(|&requests| requests > 0);
-        let each = requests.map(|requests| leak.bytes / requests as i64);
-        let _ = writeln!(
-            text,
-            "{:>10} {:>10} {:>+9}  {:<11}  {}",
-            size(&json!(leak.bytes)),
-            size(&json!(each)),
-            leak.elements,
-            leak.kind,
-            leak.name
-        );
-        for site in &leak.sites {
-            let _ = writeln!(text, "{:>45}  {}:{}", "", site.file, site.line);
-        }
+fn row(requests: Option<u64>, leak: &Leak, text: &mut String) {
+    let requests = requests.filter(|&requests| requests > 0);
+    let each = requests.map(|requests| leak.bytes / requests as i64);
+    let _ = writeln!(
+        text,
+        "{:>10} {:>10} {:>+9}  {:<11}  {}",
+        size(&json!(leak.bytes)),
+        size(&json!(each)),
+        leak.elements,
+        leak.kind,
+        leak.name
+    );
+    for site in &leak.sites {
+        let _ = writeln!(text, "{:>45}  {}:{}", "", site.file, site.line);
     }
 }

@@ -1,7 +1,9 @@
 //! Watches a worker and shows the variables whose memory it unshares, and the code that does it.
 
-use super::growing::{chosen, served_by};
+use super::growing::chosen;
 use super::MemoryOptions;
+use crate::cli::control;
+use crate::cli::growth::{served_by, Counted};
 use crate::cli::interrupt;
 use crate::cli::status::size;
 use mehari_memory::{Unsharing, UnsharingWatch};
@@ -37,7 +39,14 @@ pub fn shown(options: &MemoryOptions) -> Result<String, String> {
 }
 
 fn watched(options: &MemoryOptions) -> Result<Watched, String> {
-    let (pid, served) = chosen(options)?;
+    let status = || control::ask(options.control.as_deref(), "status");
+    let Counted { pid, served } = match options.pid {
+        Some(pid) => Counted { pid, served: None },
+        None => {
+            let mut workers = chosen(options, &status()?)?.into_iter();
+            workers.next().ok_or("the server has no worker yet")?
+        }
+    };
     let is_over = interrupt::flag()?;
     let mut watch = UnsharingWatch::of(pid).map_err(|error| error.to_string())?;
     let begun = Instant::now();
@@ -54,7 +63,7 @@ fn watched(options: &MemoryOptions) -> Result<Watched, String> {
         .map_err(|error| error.to_string())?;
     let (before, during) = watch.report();
     let requests =
-        served.and_then(|served| Some(served_by(options, pid).ok()?.saturating_sub(served)));
+        served.and_then(|served| Some(served_by(&status().ok()?, pid)?.saturating_sub(served)));
     Ok(Watched {
         pid,
         requests,

@@ -20,7 +20,7 @@ pub fn check(examination: &Examination) -> Verdict {
         Ok(growth) => growth,
         Err(why) => return Verdict::Unmeasured(why.clone()),
     };
-    let requests = growth.requests;
+    let requests = growth.requests.unwrap_or_default();
     if requests < LEAST_REQUESTS {
         return Verdict::Unmeasured(format!(
             "worker {} served {requests} requests between the looks, and {LEAST_REQUESTS} are needed",
