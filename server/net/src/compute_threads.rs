@@ -2,8 +2,10 @@
 //!
 //! The front's own thread owns all state and does not wait. Work that a thread can do with data of
 //! its own, for example a signature of a TLS handshake, uses another core. If all threads are busy,
-//! the front's thread looks for other events once. Work that no thread has begun by then is taken
-//! back, so work waits for no other work.
+//! the front's thread looks for other events once. Then it does the work that no thread has begun,
+//! the newest first. While it does, the oldest piece stays for each thread: a thread that becomes
+//! free must have work even if the front's thread is computing. So work waits only while every
+//! thread computes, the front's own among them.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -41,6 +43,24 @@ struct Waiting {
     started: usize,
     busy: usize,
     limit: usize,
+}
+
+impl Waiting {
+    fn position(&self, number: u64) -> Option<usize> {
+        // The numbers are in order.
+        let found = self.work.binary_search_by_key(&number, |(of, _)| *of);
+        found.ok()
+    }
+}
+
+/// What happens to work in the queue after the front's thread has looked for other events.
+enum Turn {
+    /// A thread has begun it.
+    Begun,
+    /// The front's thread does it.
+    TakenBack(Work),
+    /// It stays for the next free thread, because the front's thread does a later piece.
+    Waits,
 }
 
 /// A piece of work in the queue. Dropping it takes the work back.
@@ -124,14 +144,20 @@ impl Drop for ComputeThreads {
 }
 
 impl<R> Offered<R> {
-    /// Takes the work back if no thread has begun it when the front's thread has looked for other
-    /// events.
+    /// Waits until a thread has begun the work, or takes the work back because the front's thread
+    /// has looked for other events and has nothing else to compute.
     async fn not_begun(&self) -> Option<Work> {
         if self.is_expected {
             return None;
         }
-        tokio::task::yield_now().await;
-        self.queue.take_back(self.number)
+        loop {
+            tokio::task::yield_now().await;
+            match self.queue.turn(self.number) {
+                Turn::Begun => return None,
+                Turn::TakenBack(work) => return Some(work),
+                Turn::Waits => {}
+            }
+        }
     }
 
     async fn done(mut self) -> io::Result<R> {
@@ -182,11 +208,26 @@ impl Queue {
         }
     }
 
+    /// Decides about work that no thread expects to begin at once.
+    fn turn(&self, number: u64) -> Turn {
+        let mut waiting = self.waiting();
+        let Some(at) = waiting.position(number) else {
+            return Turn::Begun;
+        };
+        // An idle thread is about to take one piece, and has the next one kept.
+        let threads = waiting.started.min(waiting.limit);
+        let kept = (2 * threads).saturating_sub(waiting.busy);
+        if at < kept && kept < waiting.work.len() {
+            return Turn::Waits;
+        }
+        let taken = waiting.work.remove(at);
+        taken.map_or(Turn::Begun, |(_, work)| Turn::TakenBack(work))
+    }
+
     fn take_back(&self, number: u64) -> Option<Work> {
         let mut waiting = self.waiting();
-        // The numbers are in order.
-        let at = waiting.work.binary_search_by_key(&number, |(of, _)| *of);
-        waiting.work.remove(at.ok()?).map(|(_, work)| work)
+        let at = waiting.position(number)?;
+        waiting.work.remove(at).map(|(_, work)| work)
     }
 
     fn start_thread(self: &Arc<Queue>, number: usize) -> io::Result<()> {
@@ -273,6 +314,31 @@ mod tests {
         assert!(first.is_expected && !third.is_expected);
         drop(free);
         assert_ne!(third.done().await.expect("no panic"), here);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_work_stays_for_a_thread_while_the_caller_does_the_newer() {
+        let threads = ComputeThreads::new(1);
+        let here = current().id();
+        let (free, first) = blocked();
+        let oldest = async {
+            let at = threads.run(|| current().id()).await.expect("no panic");
+            assert_ne!(at, here, "the thread does the work when it is free");
+        };
+        let queue = threads.queue.clone();
+        let newest = threads.run(move || {
+            drop(free);
+            // The thread takes the oldest work while this one is under way.
+            let begun = std::time::Instant::now();
+            while !queue.waiting().work.is_empty() {
+                assert!(begun.elapsed().as_secs() < 60, "the oldest work waits");
+                thread::yield_now();
+            }
+            current().id()
+        });
+        let (first, (), newest) = tokio::join!(threads.run(first), oldest, newest);
+        assert_ne!(first.expect("no panic"), here);
+        assert_eq!(newest.expect("no panic"), here);
     }
 
     #[tokio::test]
