@@ -127,8 +127,8 @@ sub sources {
     return sort keys %lines;
 }
 
-# Copies the last commit of the checkout as `git clone` does, and the crates for the build. Rust
-# itself is mounted and not copied.
+# Copies the last commit of the checkout as `git clone` does, the crates for the build, and axe-core
+# if npm can fetch it here: a root has no npm and no network. Rust itself is mounted and not copied.
 sub bring {
     my ($self, $clone) = @_;
     my $sysroot = qx(rustc --print sysroot);
@@ -139,6 +139,8 @@ sub bring {
     my $registry = ($ENV{CARGO_HOME} // "$ENV{HOME}/.cargo") . '/registry';
     $self->in_place("mkdir -p .$HOME/.cargo/registry; cp -a '$registry/cache' '$registry/index' .$HOME/.cargo/registry"
         . "; git clone --quiet --no-local '$CHECKOUT' '.$PLACE/$clone'");
+    $self->quietly("$CHECKOUT/packaging/install-axe", "$CHECKOUT/target");
+    $self->in_place("if [ -d '$CHECKOUT/target/axe' ]; then mkdir '.$PLACE/$clone/target'; cp -a '$CHECKOUT/target/axe' '.$PLACE/$clone/target'; fi");
     $self->{work} = "$PLACE/$clone";
 }
 
