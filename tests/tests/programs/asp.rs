@@ -16,8 +16,8 @@ fn site() -> Builder {
 }
 
 /// A step that Apache::ASP takes at random; a page's duration; the start of a session's id; the
-/// site's directory within a URL; the one field that a program does not see under Mehari, because it
-/// concerns the connection and not the request.
+/// site's directory within a URL; the one field that a program does not see under Mehari, because
+/// it concerns the connection and not the request.
 const VARYING: &[(&str, &str)] = &[
     (r"<li> updating LastSessionTimeout from [^\n]*\n", ""),
     (r"\d+\.\d{4,} seconds", "(seconds)"),

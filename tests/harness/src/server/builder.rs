@@ -210,10 +210,9 @@ impl Builder {
         }
         if let Some(text) = &self.conf {
             let text = format!(
-                "ServerRoot {}\nDocumentRoot {}\n{}{text}",
+                "ServerRoot {}\nDocumentRoot {}\n{text}",
                 root.display(),
                 self.site.path("htdocs").display(),
-                front_threads()
             );
             command.arg("-f").arg(self.site.write("httpd.conf", &text));
         }
@@ -221,6 +220,9 @@ impl Builder {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.arg("--control").arg(self.site.path("control"));
+        if let (Ok(number), false) = (std::env::var("FRONT_THREADS"), self.sets_front_threads()) {
+            command.args(["-c", &format!("FrontThreads {number}")]);
+        }
         command.args(&self.arguments).current_dir(root);
         // Variables of the tester's shell must not affect tests.
         for name in ["PORT", "WEB_CONCURRENCY", "LANG", "LC_ALL", "LC_CTYPE"] {
@@ -228,13 +230,13 @@ impl Builder {
         }
         command
     }
-}
 
-/// Returns the directive for the number of the front's threads that the tester wishes, if any. A
-/// test's own directive comes later and counts.
-fn front_threads() -> String {
-    match std::env::var("FRONT_THREADS") {
-        Ok(number) => format!("FrontThreads {number}\n"),
-        Err(_) => String::new(),
+    /// Returns whether the test chooses the number of the front's threads, which the tester may
+    /// choose for all other tests.
+    fn sets_front_threads(&self) -> bool {
+        self.conf
+            .as_deref()
+            .unwrap_or_default()
+            .contains("FrontThreads")
     }
 }
