@@ -57,8 +57,8 @@ struct FirstLook {
 pub struct FirstLooks(Vec<FirstLook>);
 
 impl FirstLooks {
-    /// Looks at the processes in their order. A worker that cannot be read is passed over if another
-    /// can be.
+    /// Looks at the processes in their order. A worker that cannot be read is passed over if
+    /// another can be.
     ///
     /// # Errors
     ///
@@ -96,10 +96,13 @@ impl FirstLooks {
         }
     }
 
-    /// Returns the processes that were looked at, each with its number of values.
-    pub fn seen(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
-        let looks = self.0.iter();
-        looks.map(|look| (look.counted.pid, look.heap.values.len()))
+    /// Tells which processes were looked at, and how many values they hold.
+    pub fn told(&self) -> String {
+        let values: usize = self.0.iter().map(|look| look.heap.values.len()).sum();
+        match &self.0[..] {
+            [look] => format!("{values} values in process {}", look.counted.pid),
+            looks => format!("{values} values in {} processes", looks.len()),
+        }
     }
 
     /// Looks again at the worker that has served most since the first look.

@@ -33,11 +33,9 @@ fn compared(options: &MemoryOptions) -> Result<Growth, String> {
     // The handlers stand before the line below invites a Ctrl-C.
     let is_over = interrupt::flag()?;
     let looks = FirstLooks::at(processes)?;
-    for (pid, values) in looks.seen() {
-        eprintln!("mehari memory: {values} values in process {pid}");
-    }
     eprintln!(
-        "mehari memory: the second look follows in {:?}, or at Ctrl-C",
+        "mehari memory: {}; the second look follows in {:?}, or at Ctrl-C",
+        looks.told(),
         options.duration
     );
     wait(options.duration, &is_over);
