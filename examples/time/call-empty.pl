@@ -1,4 +1,4 @@
-# A function's call against a method's, the sub does nothing
+# A function call against a method call, where the sub does nothing
 # Answers: the mod_perl guide, Performance Tuning, where it compares the calls of an empty method
 # and function.
 # Learn: the search for a method costs a part of an empty call. It is the largest part that it can

@@ -1,4 +1,4 @@
-# A function's call against a method's, the sub does more
+# A function call against a method call, where the sub does more
 # Answers: the mod_perl guide, Performance Tuning, where it compares the calls of a method and
 # function with more work.
 # Learn: the document measured that the method wins here. The interval tells whether such a figure

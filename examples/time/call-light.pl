@@ -1,7 +1,7 @@
-# A function's call against a method's, the sub does a little
+# A function call against a method call, where the sub does a little
 # Answers: the mod_perl guide, Performance Tuning, where it compares the calls of a method and
 # function with some work.
-# Learn: as soon as the sub works, the way of the call is a small part.
+# Learn: if the sub does any work, the kind of call is a small part of the time.
 
 # Seconds of processor time for all calls of the document.
 # published: function 16.93

@@ -1,6 +1,6 @@
 # An operator against a loop, with small and large arguments
 # Answers: Practical mod_perl, chapter 9, "Perl Code Benchmarking" (the Time::HiRes example).
-# Learn: an average hides that one way depends on its arguments: give each kind of argument a sub
+# Learn: an average hides that one way depends on its arguments. Give each kind of argument a sub
 # of its own.
 
 # Seconds of processor time for all calls of the document.

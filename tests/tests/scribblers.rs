@@ -28,8 +28,8 @@ fn site(scribble: &str) -> Server {
         .start()
 }
 
-/// Requests such a script, then checks that the site works and that the script has run once for
-/// each request. Returns the statuses.
+/// Requests a script with these statements three times. Checks that the site works after each
+/// request, and that the script has run once for each. Returns the statuses.
 #[track_caller]
 fn survives(scribble: &str) -> Vec<u16> {
     let server = site(scribble);

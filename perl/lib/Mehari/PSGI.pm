@@ -34,8 +34,8 @@ sub compile {
     return Mehari::DevelopmentPage::wrap($app);
 }
 
-# Plack::Middleware::AccessLog without a logger writes its lines to psgi.errors, where each line is
-# an error. Gives it a logger that writes them at the level `notice`. plackup adds this middleware.
+# Gives Plack::Middleware::AccessLog a logger that writes its lines at the level `notice`. Without a
+# logger each line is an error, because it goes to psgi.errors. plackup adds this middleware.
 sub _note_access_lines {
     my $call = $has_access_lines ? undef : 'Plack::Middleware::AccessLog'->can('call');
     return unless $call && 'Plack::Middleware::AccessLog'->can('logger');

@@ -51,15 +51,15 @@ void mehari_mailbox_open(const mehari_request *claimed);
 void mehari_mailbox_return(const mehari_request *claimed);
 /* Returns the number of taken requests that the mailbox shows. */
 uint32_t mehari_mailbox_latest(void);
-/* Whether the request that was taken last is done, whichever process has taken it. The front has no
- * request of this worker then, so the worker may write no record. */
+/* Whether the request that was taken last is done, whichever process has taken it. The front then
+ * waits for nothing from this worker, so the worker may write no record. */
 bool mehari_mailbox_latest_is_done(void);
 /* Called after another process had the mailbox. Makes the knowledge of taken requests complete.
  * Returns the request that was taken last. NULL: this request is done. */
 const mehari_request *mehari_mailbox_recover(void);
-/* Called after that process died, and before this process writes a record. Wakes the front for
- * records that the dead process may not have announced, and waits for the answer to its last
- * question. */
+/* Called after the process that had the mailbox died, and before this process writes a record.
+ * Wakes the front for records that the dead process may not have announced, and waits for the
+ * answer to its last question. */
 void mehari_mailbox_take_over(void);
 /* Makes `place` the memory of the knowledge of taken requests. */
 void mehari_mailbox_keep_taken(mehari_taken *place);
@@ -71,7 +71,7 @@ void mehari_mailbox_state(uint32_t state);
 /* Called in a process that the worker forked. Sets the request to serve, and the request's body if
  * this process serves it. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
-/* Replaces that request's frame by a frame in a file, and closes the file. */
+/* Replaces the frame of the request to serve by a frame in a file, and closes the file. */
 bool mehari_mailbox_adopt_carried(int file);
 int mehari_mailbox_file(void);
 _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */

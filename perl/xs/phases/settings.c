@@ -1,4 +1,5 @@
-/* Parses the configuration of a location or a server for Perl, once per number, and keeps it. */
+/* Parses the settings of locations and servers for Perl, and keeps the results. The text of a
+ * location's settings has a number, and a process parses each number once. */
 #include "phases/settings.h"
 
 const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
@@ -26,7 +27,7 @@ const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
 
 int mehari_phase_named(const char *name, STRLEN length)
 {
-  /* Accepts mod_perl 1's name, and two names whose meaning depends on their place. */
+  /* Accepts mod_perl 1's name PerlHandler, and PerlInitHandler as it is meant inside a section. */
   if (length == 11 && memEQ(name, "PerlHandler", 11))
     return MEHARI_PHASE_RESPONSE;
   if (length == 15 && memEQ(name, "PerlInitHandler", 15))

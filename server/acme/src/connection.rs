@@ -28,7 +28,7 @@ pub async fn read(
                 }
             }
             Ok(None) => return Ok(()),
-            // A process that died may have read the beginning of the first line.
+            // The process before this one may have died after it read the start of this line.
             Err(error) if is_first && error.kind() == io::ErrorKind::InvalidData => {}
             Err(error) => return Err(error),
         }

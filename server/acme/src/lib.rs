@@ -2,10 +2,10 @@
 //! a store, renews and revokes them, and fetches their OCSP responses.
 //!
 //! The work runs in a process of its own, the certificate process ([`serve`]). The server starts
-//! that process before it gives up root, so neither scripts nor the front can read the store. Both
-//! speak by the lines of [`message`] over a socket that the process inherits. The process parses
-//! what the authority sends, and nothing of any client.
-//! A second process ([`supervise`]) starts the first again when it dies.
+//! that process before it gives up root, so neither scripts nor the front can read the store. The
+//! server and the process exchange lines ([`message`]) over a socket that the process inherits. The
+//! process parses what the authority sends, and nothing of any client. When the process dies, its
+//! parent ([`supervise`]) starts another.
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 use std::time::{SystemTime, UNIX_EPOCH};

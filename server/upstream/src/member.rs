@@ -33,9 +33,9 @@ pub struct Member {
     down_until: Cell<Instant>,
     /// Whether a request is testing if the member is back.
     pub(crate) probing: Cell<bool>,
-    /// Whether the health checks have found the member unwell. The next fields count the failures
-    /// and successes in a row.
+    /// Whether the health checks have found the member unwell.
     pub(crate) unwell: Cell<bool>,
+    /// The number of health checks in a row that contradict `unwell`.
     pub(crate) row: Cell<u32>,
     back_since: Cell<Option<Instant>>,
     /// Whether the member gets no new requests. The control socket sets this.

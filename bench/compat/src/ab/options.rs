@@ -1,5 +1,5 @@
-//! Reads ab's command line as APR's getopt does. Options take effect in their order, so `-t 10 -n
-//! 9` and `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
+//! Reads ab's command line as APR's getopt does. Options take effect in their order, so
+//! `-t 10 -n 9` and `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
 
 use super::draft::Draft;
 use super::target::Target;

@@ -176,9 +176,9 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// Handles a time-out. If no connection had an event in this time, ab's poll would time out, so
-    /// the run stops with ab's message. Otherwise only this request has failed. ab would wait for
-    /// its answer for ever.
+    /// Handles a request that timed out. If no connection had an event meanwhile, ab's poll would
+    /// time out, so the run stops with ab's message. Otherwise only this request has failed,
+    /// but ab would wait for its answer for ever.
     fn timed_out(&mut self, failure: &Failure) {
         let idle = failure.at.since(self.last);
         if idle >= nanoseconds(self.options.timeout) * 9 / 10 {

@@ -75,7 +75,7 @@ impl Memories {
         }
     }
 
-    /// Reads a text up to its NUL. A read never crosses a page that may not be there.
+    /// Reads a text up to its NUL. Each read ends with a page, as the next page may be missing.
     fn text(&mut self, tid: u32, address: u64) -> Option<Vec<u8>> {
         let file = match self.0.entry(tid) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),

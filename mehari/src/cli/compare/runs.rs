@@ -45,8 +45,8 @@ impl Doubts {
     }
 }
 
-/// Runs the blocks. A block has the order ABBA, the next block the order BAAB, so a steady drift
-/// affects A and B alike.
+/// Runs the blocks. Their orders are ABBA and BAAB in turn, so a steady drift affects A and B
+/// alike.
 pub fn blocks(
     sides: &[Side; 2],
     options: &Options,
@@ -112,8 +112,7 @@ fn count_bad(bad: &mut BTreeMap<String, u64>, record: &Record) {
     }
 }
 
-/// Makes the runs one after the other. Before the first run it measures the generator's own
-/// ceiling.
+/// Makes the runs one after the other, and first measures the load generator's own ceiling.
 pub struct Generator<'o> {
     options: &'o Options,
     control: Control,

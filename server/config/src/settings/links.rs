@@ -2,8 +2,8 @@
 
 use super::option;
 
-/// Which symbolic links are followed. As in Apache, both options may be set: then only links of
-/// their target's owner are followed.
+/// Which symbolic links are followed. As in Apache, both options may be set. Then only links are
+/// followed whose owner also owns the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Links {
     pub(crate) followed: bool,

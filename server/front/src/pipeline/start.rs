@@ -34,7 +34,8 @@ pub fn begin(
     if !makes_parent && (request.trace.is_none() || is_files(route)) {
         return start_unchanged(shared, request, route, body);
     }
-    // A request that the server itself has not sampled asks nobody to record spans.
+    // A parent is made for a request that the server does not sample. If the server exports spans
+    // of other requests, back ends record none for this request either.
     let is_sampled = !shared.tracer.exports();
     let made = makes_parent.then_some(MadeParent { is_sampled });
     trace::with_own_context(request, made, |request| {
@@ -103,7 +104,7 @@ pub fn start_without_perl(
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
-    // An answer is large. It is moved again only where rules may change it.
+    // An answer is large, so it is moved again only where rules may change it.
     let may_edit = !route.settings.output.substitutions.are_off();
     let done = match &route.outcome {
         RouteOutcome::Program => {
@@ -142,7 +143,7 @@ pub fn start_without_perl(
         RouteOutcome::Negotiated(variants) => {
             return negotiate::respond(shared, request, route, variants)
         }
-        // Every evaluation of rules replaces the route by that of the index or of the listing.
+        // The rules have replaced this route by the route of the index or of the listing.
         RouteOutcome::Indexed => Err(routing::NO_INDEX),
         RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
         RouteOutcome::Refused(problem) => Err(*problem),
