@@ -237,7 +237,6 @@ static void compare(mehari_rewind *rewind)
   }
 }
 
-
 /* Now and then the answer is yes without a fault, so that hot pages can cool. */
 bool mehari_rewind_looks(mehari_rewind *rewind)
 {

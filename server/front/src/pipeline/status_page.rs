@@ -13,9 +13,8 @@ use mehari_config::Settings;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
-/// Returns the configured page of a status; for a developer, what the error log says. If the error
-/// document itself fails, the client gets the
-/// server's own page for the original error.
+/// Returns the configured page of a status, or, for a developer, what the error log says. If the
+/// error document itself fails, the client gets the server's own page for the original error.
 pub fn refusal(
     shared: &Shared,
     request: &Request<'_>,
