@@ -3,7 +3,7 @@ package Mehari;
 use strict;
 use warnings;
 
-our $VERSION = '0.001000';
+our $VERSION = '0.002000';
 
 require Mehari::Built;
 require XSLoader;

@@ -18,7 +18,7 @@
 #include "ppport.h"
 #include <stdbool.h>
 
-#define MEHARI_RELEASE "0.1.0"
+#define MEHARI_RELEASE "0.2.0"
 
 typedef struct {
   const char *at;

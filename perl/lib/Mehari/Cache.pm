@@ -18,7 +18,7 @@ use Mehari::State::NameLock ();
 use Mehari::State::Structures ();
 use Time::HiRes ();
 
-our $VERSION = '0.001000';
+our $VERSION = '0.002000';
 
 use constant { FILE => 0, NAME => 1, SIZE => 64 << 20, FOREVER => 9e15 };
 

@@ -19,7 +19,7 @@ use Mehari::State::NameLock ();
 require Mehari::Built;
 require XSLoader;
 
-our $VERSION = '0.001000';
+our $VERSION = '0.002000';
 XSLoader::load('Mehari::State', $VERSION);
 
 use constant { FILE => 0, NAME => 1, LOCK => 2, KEYS => 3, TAKEN => 4 };

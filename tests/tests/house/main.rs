@@ -6,6 +6,7 @@ mod modules;
 mod names;
 mod needs;
 mod tokens;
+mod versions;
 
 use modules::Graph;
 use serde_json::Value;
