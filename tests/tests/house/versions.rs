@@ -30,6 +30,8 @@ fn one_version_is_named_everywhere() {
         ("perl/lib/Mehari/Cache.pm", "$VERSION = '", &perls),
         ("README.md", "mehari_", VERSION),
         ("packaging/INSTALL.md", "mehari_", VERSION),
+        ("packaging/INSTALL.md", "mehari-", VERSION),
+        ("docs/how-to/containers.md", "mehari-", VERSION),
         ("docs/how-to/containers.md", "mehari:", VERSION),
     ] {
         let named = found(file, mark);
