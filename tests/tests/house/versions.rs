@@ -1,4 +1,4 @@
-//! The program, its Perl side and the documents name one version, and CHANGELOG.md has a part of it.
+//! The program, its Perl side and the documents name one version, and CHANGELOG.md has its part.
 
 use mehari_harness::binary;
 
