@@ -125,7 +125,7 @@ enum {
   MEHARI_LOGIN_KNOWN, /* the password is correct */
   MEHARI_LOGIN_REFUSED, /* the password is missing or wrong */
   MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE,
-  MEHARI_LOGIN_NAMED /* as UNASKED, and the TLS connection names a user behind the access phase */
+  MEHARI_LOGIN_NAMED /* as UNASKED; after the fixup phase `SSLUserName` sets the user */
 };
 
 /* The mark of a file's state. While the mark is the same, the file is unchanged. Never 0. */
@@ -252,8 +252,8 @@ enum {
   /* The call of a named sub. Payload: the name, NUL, the frozen arguments. The front answers with a
    * mehari_outcome_frame: status 202, or 503 if it has no room. */
   MEHARI_DEFER_CALL,
-  /* The worker itself: it keeps code, begins to call the oldest kept code, and how that has ended.
-   * Or it keeps no more code. */
+  /* What the worker does itself: it keeps code, begins to call the oldest kept code, has ended this
+   * call without or with an error, or keeps no more code. */
   MEHARI_DEFER_KEPT,
   MEHARI_DEFER_BEGUN,
   MEHARI_DEFER_DONE,

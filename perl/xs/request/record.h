@@ -34,8 +34,8 @@ struct mehari_rec {
   mehari_rec *prev, *next; /* internal redirects */
   /* The record of the request before the front's redirect. NULL: not needed yet. */
   mehari_rec *recalled;
-  /* For a sub-request: 1 + the place of the first filter of the main request that the sub-request's
-   * response passes. 0: the response passes none. */
+  /* The response of a sub-request passes filters of the main request. This is the place of the
+   * first of these filters, counted from 1. 0: the response passes none. */
   int filtered_from;
   mehari_rec *older; /* links all living records, the newest first */
   SV *object; /* its `$r`; NULL: not made yet */
@@ -46,9 +46,9 @@ struct mehari_rec {
   /* The frame with the changes of the handlers before the response. NULL: unchanged. */
   mehari_request *restated;
   const mehari_settings *settings; /* NULL: the place has no settings for Perl */
-  /* The job whose results of the access rules apply, in place of those of `job`: of the location
-   * that `location_merge` put in force, or of the request as handlers have changed it. If its frame
-   * is NULL, there is no such job. */
+  /* The results of the access rules are taken from this job if its frame is not NULL, otherwise
+   * from `job`. The job is about the location that `location_merge` put in force, or about the
+   * request as handlers have changed it. */
   mehari_job merged;
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not used yet, or undef; read by mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
@@ -89,7 +89,7 @@ typedef struct {
   bool is_same; /* whether the question is about the same request under another path */
   bool has_body; /* whether the new request gets this request's body */
   bool is_led; /* whether an internal redirect leads to the target */
-  bool is_own; /* whether the request in question is the asking request itself */
+  bool is_own; /* whether the question is about the asking request itself */
   mehari_text user; /* the user of the request in question; empty: none */
 } mehari_question;
 /* Returns the frame of a request that differs from this request only in its path. The front's rules
@@ -107,7 +107,7 @@ void mehari_rec_restate(pTHX_ mehari_rec *rec);
 /* Whether handlers have changed fields, variables, method or query. */
 bool mehari_rec_is_changed(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);
-/* Whether a variable of `subprocess_env` came with the request unchanged. */
+/* Whether the job's frame has a variable with this name and value. */
 bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_text value);
 /* Makes this frame the record's frame. */
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame);

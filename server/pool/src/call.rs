@@ -56,7 +56,7 @@ pub enum Login {
     /// `AuthName` or `AuthUserFile` is missing.
     NoRealm,
     NoUserFile,
-    /// No `AuthType` requires a user, and `SSLUserName` names one behind the access phase.
+    /// No `AuthType` requires a user. After the fixup phase, `SSLUserName` sets this user.
     Named(Arc<[u8]>),
 }
 

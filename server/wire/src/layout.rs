@@ -180,7 +180,8 @@ pub mod login {
     pub const NO_SUCH_TYPE: u8 = 3;
     pub const NO_REALM: u8 = 4;
     pub const NO_USER_FILE: u8 = 5;
-    /// No `AuthType` requires a user, and the TLS connection names one behind the access phase.
+    /// No `AuthType` requires a user. After the fixup phase, `SSLUserName` sets the user that the
+    /// TLS connection names.
     pub const NAMED: u8 = 6;
 }
 
@@ -274,7 +275,7 @@ pub mod record {
     /// The rest of the response comes through a pipe. The worker sends the pipe's reading end on
     /// the descriptor socket.
     pub const TAP: u16 = 8;
-    /// A bit in the detail of `TAP` beside a status: the header block comes through the pipe, too.
+    /// A bit in the detail of `TAP`, added to the status: the pipe carries the header block too.
     pub const TAP_PARSE: u16 = 0x8000;
     /// The worker passes the request to the front, which answers. The detail is the status, or 0
     /// for the front's own choice. The payload holds the parts of the answer.
@@ -308,7 +309,8 @@ pub mod record {
     pub const DEFER_CALL: u16 = 0;
     /// The worker keeps code to call after the request.
     pub const DEFER_KEPT: u16 = 1;
-    /// The worker begins to call the oldest kept code, and how the call has ended.
+    /// The worker begins to call the oldest kept code. The next two constants say how the call has
+    /// ended.
     pub const DEFER_BEGUN: u16 = 2;
     pub const DEFER_DONE: u16 = 3;
     pub const DEFER_FAILED: u16 = 4;

@@ -72,7 +72,7 @@ pub enum Uris {
         again: bool,
         file: String,
     },
-    /// `--wset`: a number of files, and the share of requests to a file not requested before.
+    /// `--wset`: the number of files, and the share of requests that go to a new file.
     Set {
         files: u64,
         miss_rate: f64,

@@ -5,7 +5,8 @@ use clap::Command;
 use clap_complete::Shell;
 use mehari_config::{Rung, DIRECTIVES};
 
-/// The beginning of a line for fish: what follows completes the words of `mehari directives`.
+/// The beginning of a line for fish. The rest of the line lists the words that complete
+/// `mehari directives`.
 const FISH_DIRECTIVES: &str =
     "complete -c mehari -n \"__fish_mehari_using_subcommand directives\" -f -a";
 
@@ -21,7 +22,7 @@ pub fn files(grammar: &Command) -> Vec<(String, Vec<u8>)> {
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut grammar.clone(), "mehari", &mut text);
         if shell == Shell::Fish {
-            // clap_complete gives fish no values of words that stand alone.
+            // For fish, clap_complete writes no values of positional arguments.
             let line = format!("{FISH_DIRECTIVES} \"{}\"\n", directives().join(" "));
             text.extend_from_slice(line.as_bytes());
         }
@@ -30,8 +31,8 @@ pub fn files(grammar: &Command) -> Vec<(String, Vec<u8>)> {
     shells.map(file).to_vec()
 }
 
-/// Adds the values that shells may offer. The commands themselves check them with a message of
-/// their own, or take other words too.
+/// Adds the values that shells may offer. The grammar of the commands does not have these values: a
+/// command checks its words with a message of its own, or takes other words too.
 fn with_values(grammar: Command) -> Command {
     let rungs = Rung::ALL.map(Rung::name);
     grammar
