@@ -40,10 +40,10 @@ fn learned(server: &Server, request: &Request) -> Vec<String> {
     for name in FIELDS {
         let value = answer.field(name);
         let value = match name {
-            "last-modified" | "etag" => value.map(|_| "there"),
+            "last-modified" | "etag" => value.map(|_| "there".to_owned()),
             _ => value,
         };
-        learned.push(format!("{name}: {}", value.unwrap_or("-")));
+        learned.push(format!("{name}: {}", value.unwrap_or_default()));
     }
     if answer.status != 302 {
         learned.push(answer.text());
@@ -130,7 +130,7 @@ fn documents_with_variables_are_evaluated_as_in_apache() {
                 } else {
                     text
                 };
-                let location = answer.field("location").unwrap_or("-").to_owned();
+                let location = answer.field("location").unwrap_or_default();
                 assert_eq!(answer.field("x"), None, "{request:?}");
                 (answer.status, location, text)
             };

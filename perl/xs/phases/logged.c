@@ -6,6 +6,8 @@
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
+#include "response/head.h"
+#include "response/response.h"
 
 static bool has_entries(const mehari_held_table *held) { return held->is_filled && held->table->count; }
 
@@ -47,6 +49,33 @@ static SV *parts(pTHX_ mehari_rec *first, mehari_rec *last)
   return payload;
 }
 
+/* Returns the fields of the response. As in Apache, the line does not say fields of
+ * `err_headers_out` that are set after the head. The result is mortal. */
+static SV *answered(pTHX_ mehari_rec *rec)
+{
+  SV *pairs = newSVpvs_flags("", SVs_TEMP);
+  add_pairs(pairs, &rec->tables[MEHARI_TABLE_HEADERS_OUT]);
+  return pairs;
+}
+
+static void add_status(SV *payload, const mehari_rec *rec)
+{
+  uint16_t status = rec->status;
+  mehari_part_add(payload, MEHARI_PASS_STATUS, (const char *)&status, sizeof status);
+}
+
+/* Adds what handlers have changed of the response after its head was sent. */
+static void add_late(pTHX_ SV *payload, mehari_rec *rec)
+{
+  SV *fields = answered(aTHX_ rec);
+  int sent = mehari_response.status ? mehari_response.status : 200;
+  /* A script prints its status. */
+  if (!mehari_parse_headers && rec->status && rec->status != sent)
+    add_status(payload, rec);
+  if (SvCUR(fields))
+    mehari_part_add(payload, MEHARI_PASS_ANSWERED, SvPVX(fields), SvCUR(fields));
+}
+
 static void tell(pTHX_ int detail, SV *payload)
 {
   mehari_text text = mehari_text_of(aTHX_ payload);
@@ -77,20 +106,15 @@ void mehari_rec_tell_log(pTHX)
     first = first->prev;
   if (first->is_announced || first->job.frame->task == MEHARI_TASK_CONNECTION)
     return;
-  bool logs = mehari_rec_logs(first), changes = is_changed(aTHX_ last) || mehari_is_changed(first, MEHARI_REC_URI);
+  bool is_sent = mehari_output_sent(), logs = mehari_rec_logs(first);
+  bool changes = is_sent || is_changed(aTHX_ last) || mehari_is_changed(first, MEHARI_REC_URI);
   if (!logs && !changes)
     return;
   first->is_announced = true;
-  tell(aTHX_ logs ? MEHARI_LOGGED_LATER : MEHARI_LOGGED_NOW, changes ? parts(aTHX_ first, last) : NULL);
-}
-
-/* Returns the fields of the response. The result is mortal. */
-static SV *answered(pTHX_ mehari_rec *rec)
-{
-  SV *pairs = newSVpvs_flags("", SVs_TEMP);
-  add_pairs(pairs, &rec->tables[MEHARI_TABLE_HEADERS_OUT]);
-  add_pairs(pairs, &rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT]);
-  return pairs;
+  SV *payload = changes ? parts(aTHX_ first, last) : NULL;
+  if (is_sent)
+    add_late(aTHX_ payload, last);
+  tell(aTHX_ logs ? MEHARI_LOGGED_LATER : MEHARI_LOGGED_NOW, payload);
 }
 
 void mehari_rec_run_log(pTHX_ mehari_rec *rec)
@@ -100,10 +124,8 @@ void mehari_rec_run_log(pTHX_ mehari_rec *rec)
   SV *before = SvREFCNT_inc(answered(aTHX_ last));
   mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
   SV *after = answered(aTHX_ last), *payload = parts(aTHX_ rec, last);
-  if (rec->status != status) {
-    uint16_t changed = rec->status;
-    mehari_part_add(payload, MEHARI_PASS_STATUS, (const char *)&changed, sizeof changed);
-  }
+  if (rec->status != status)
+    add_status(payload, rec);
   if (!sv_eq(before, after) && SvCUR(after))
     mehari_part_add(payload, MEHARI_PASS_ANSWERED, SvPVX(after), SvCUR(after));
   SvREFCNT_dec(before);
