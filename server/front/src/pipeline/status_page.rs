@@ -130,7 +130,7 @@ fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool 
             .is_ok_and(|resource| parsed(&resource))
 }
 
-/// Returns a file as an error page. As in Apache, the page has all fields of the file, and is always
+/// Returns a file as an error page. As in Apache, the page has all fields of the file. It is always
 /// sent whole, whatever conditions and ranges the client sent.
 pub fn file_of_error(
     target: &FileTarget,
