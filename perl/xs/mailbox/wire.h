@@ -233,7 +233,15 @@ enum {
   /* Asks for rules that read the request after handlers. Detail: MEHARI_LEFT_*. Payload: as
    * MEHARI_RECORD_CHANGED, with MEHARI_PASS_TARGET and MEHARI_PASS_FILE if a handler has chosen
    * another path. The answer is a request frame. A frame of length 0: nothing changes. */
-  MEHARI_RECORD_RULES
+  MEHARI_RECORD_RULES,
+  /* What the access line says of the request as handlers have left it. Detail: MEHARI_LOGGED_*.
+   * Payload: MEHARI_PASS_* parts. */
+  MEHARI_RECORD_LOGGED
+};
+enum {
+  MEHARI_LOGGED_NOW, /* no Log handler runs, so the access line waits for nothing */
+  MEHARI_LOGGED_LATER, /* the access line waits for MEHARI_LOGGED_LAST, or for the end of the request */
+  MEHARI_LOGGED_LAST /* the Log handlers have run */
 };
 enum {
   MEHARI_LEFT_VARIABLES = 1, /* `SetEnvIf`, after the handlers of the header parser phase */
@@ -298,6 +306,13 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
 #define MEHARI_PASS_USER 'n'    /* the user of the request about which MEHARI_RECORD_ASK asks */
 /* The worker waits for the outcome: a mehari_outcome_frame at MEHARI_ANSWER_OFFSET. */
 #define MEHARI_PASS_LISTENS 'w'
+/* Only in MEHARI_RECORD_LOGGED, together with the file, the fields, the variables, the query, the
+ * user, and the decoded path as the target. */
+#define MEHARI_PASS_NOTES 'o' /* name, NUL, value, NUL ... */
+#define MEHARI_PASS_METHOD 'm'
+#define MEHARI_PASS_STATUS 's' /* a u16, if a Log handler has set the status */
+/* The fields of the response, in the form of the notes, if a Log handler has changed them. */
+#define MEHARI_PASS_ANSWERED 'r'
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {
   MEHARI_END_BROKEN = 1,

@@ -29,7 +29,7 @@ SV *mehari_rec_target(pTHX_ SV *path, SV *query)
   return target;
 }
 
-static void add_part(SV *payload, char kind, const char *at, STRLEN length)
+void mehari_part_add(SV *payload, char kind, const char *at, STRLEN length)
 {
   dTHX;
   uint32_t count = length;
@@ -44,7 +44,7 @@ static void add_text(pTHX_ SV *payload, char kind, mehari_rec *rec, int which)
     return;
   STRLEN length;
   const char *text = SvPV(rec->texts[which], length);
-  add_part(payload, kind, text, length);
+  mehari_part_add(payload, kind, text, length);
 }
 
 bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec)
@@ -66,18 +66,18 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
     return;
   mehari_text text = mehari_text_of(aTHX_ file);
   if (mehari_rec_is_proxied(aTHX_ rec)) {
-    add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
+    mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);
     return;
   }
   /* The front sends the file of the path if a handler has declined. */
   U8 task = rec->job.frame->task;
   bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
   if (is_file || !rec->own_frame) {
-    add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
+    mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);
     return;
   }
   text = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
-  add_part(payload, MEHARI_PASS_TARGET, text.at, text.length);
+  mehari_part_add(payload, MEHARI_PASS_TARGET, text.at, text.length);
 }
 
 static void add_pair(SV *pairs, const mehari_entry *entry)
@@ -87,6 +87,12 @@ static void add_pair(SV *pairs, const mehari_entry *entry)
   sv_catpvn(pairs, entry->value, entry->value_length + 1);
 }
 
+void mehari_pairs_add(SV *pairs, const mehari_table *table)
+{
+  for (int i = 0; i < table->count; i++)
+    add_pair(pairs, &table->entries[i]);
+}
+
 /* Adds the handlers' changes of the request, for the front's program or back end, and for the
  * front's rules. The user is sent separately. */
 static void add_request(pTHX_ SV *payload, mehari_rec *rec)
@@ -94,9 +100,8 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   const mehari_job *came = rec->restated ? &rec->came : &rec->job;
   const mehari_table *fields = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   SV *pairs = newSVpvs_flags("", SVs_TEMP);
-  for (int i = 0; i < fields->count; i++)
-    add_pair(pairs, &fields->entries[i]);
-  add_part(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
+  mehari_pairs_add(pairs, fields);
+  mehari_part_add(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
   SvCUR_set(pairs, 0);
   for (int i = 0; i < variables->count; i++) {
     const mehari_entry *entry = &variables->entries[i];
@@ -104,7 +109,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
       add_pair(pairs, entry);
   }
   if (SvCUR(pairs))
-    add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+    mehari_part_add(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
   SvCUR_set(pairs, 0);
   /* The variables of `SetEnv` are set after the early handlers. */
   for (int i = rec->is_early ? came->frame->set_env_count : 0; i < came->frame->variable_count; i++) {
@@ -115,10 +120,10 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
     }
   }
   if (SvCUR(pairs))
-    add_part(payload, MEHARI_PASS_REMOVED, SvPVX(pairs), SvCUR(pairs));
+    mehari_part_add(payload, MEHARI_PASS_REMOVED, SvPVX(pairs), SvCUR(pairs));
   if (mehari_is_changed(rec, MEHARI_REC_ARGS)) {
     mehari_text query = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_ARGS]);
-    add_part(payload, MEHARI_PASS_QUERY, query.at, query.length);
+    mehari_part_add(payload, MEHARI_PASS_QUERY, query.at, query.length);
   }
 }
 
@@ -127,9 +132,9 @@ static void add_moved(pTHX_ SV *payload, mehari_rec *rec)
 {
   mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
   mehari_text file = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME));
-  add_part(payload, MEHARI_PASS_TARGET, target.at, target.length);
+  mehari_part_add(payload, MEHARI_PASS_TARGET, target.at, target.length);
   if (file.length)
-    add_part(payload, MEHARI_PASS_FILE, file.at, file.length);
+    mehari_part_add(payload, MEHARI_PASS_FILE, file.at, file.length);
 }
 
 SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place)
@@ -184,16 +189,16 @@ SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
   for (int i = 0; !held->is_filled && is_own && i < job->frame->field_count; i++)
     add_texts(aTHX_ pairs, "", mehari_job_text(job, job->fields[i].name), mehari_job_text(job, job->fields[i].value));
   if (held->is_filled || is_own)
-    add_part(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
+    mehari_part_add(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
   SvCUR_set(pairs, 0);
   add_variables(aTHX_ pairs, rec, question);
   /* The first value of a name counts. */
   for (mehari_rec *main = rec->main; main && question->is_own; main = main->main)
     add_variables(aTHX_ pairs, main, question);
   if (SvCUR(pairs))
-    add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+    mehari_part_add(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
   if (question->user.length && !memchr(question->user.at, 0, question->user.length))
-    add_part(payload, MEHARI_PASS_USER, question->user.at, question->user.length);
+    mehari_part_add(payload, MEHARI_PASS_USER, question->user.at, question->user.length);
   return payload;
 }
 
@@ -291,16 +296,16 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
   if (!fetches)
     mehari_rec_add_error_head(rec, status);
   if (mehari_response.length)
-    add_part(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
+    mehari_part_add(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
   if (status) {
     SV *document = mehari_rec_document(aTHX_ rec, status);
     STRLEN length;
     const char *text = document ? SvPV(document, length) : NULL;
     if (text)
-      add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
+      mehari_part_add(payload, MEHARI_PASS_DOCUMENT, text, length);
     /* As in Apache, a text is an HTML page, and a path or URL names another resource. */
     if (text && mehari_is_document_text((mehari_text){text, length}))
-      add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
+      mehari_part_add(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
     if (rec->restated)
       add_request(aTHX_ payload, rec);
@@ -310,12 +315,13 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
   if (rec->redirect) {
     STRLEN length;
     const char *text = SvPV(rec->redirect, length);
-    add_part(payload, MEHARI_PASS_TARGET, text, length);
+    mehari_part_add(payload, MEHARI_PASS_TARGET, text, length);
   }
+  mehari_rec_tell_log(aTHX);
   rec->listens = fetches || (!rec->redirect && wants_outcome(rec));
   if (rec->listens) {
     rec->answers = mehari_answer_count();
-    add_part(payload, MEHARI_PASS_LISTENS, "", 0);
+    mehari_part_add(payload, MEHARI_PASS_LISTENS, "", 0);
   }
   mehari_rec_report_user(aTHX_ mehari_rec_of_head());
   if (SvCUR(payload) > MEHARI_RECORD_LIMIT) {

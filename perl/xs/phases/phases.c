@@ -236,6 +236,7 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
   case MEHARI_TASK_FORK:
   case MEHARI_TASK_REWIND:
   case MEHARI_TASK_AUTO:
+    mehari_rec_tell_log(aTHX);
     return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
     open_script_environment(aTHX_ rec);
@@ -327,7 +328,7 @@ static void after_response(pTHX_ mehari_rec *rec)
   mehari_mailbox_state(MEHARI_STATE_CLEANUP);
   mehari_rec_receive_outcome(aTHX_ rec);
   if (logs)
-    mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
+    mehari_rec_run_log(aTHX_ rec);
   for (; last != rec; last = last->prev)
     clean_up(aTHX_ last);
   clean_up(aTHX_ rec);

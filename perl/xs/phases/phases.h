@@ -111,6 +111,17 @@ SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place);
  * the fields, the variables, and the user. The result is mortal. */
 SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question);
 
+/* Adds a part to the payload of a MEHARI_RECORD_PASS. */
+void mehari_part_add(SV *payload, char kind, const char *at, STRLEN length);
+/* Adds the names and values of a table, each with a NUL behind it. */
+void mehari_pairs_add(SV *pairs, const mehari_table *table);
+
+/* logged.c. Tells the front, before the response of the current request ends, what the access line
+ * says, and whether it waits for Log handlers. */
+void mehari_rec_tell_log(pTHX);
+/* Runs the Log handlers and tells the front what they have changed. */
+void mehari_rec_run_log(pTHX_ mehari_rec *rec);
+
 /* rules.c. Sets the variables of `SetEnvIf`, and evaluates the access rules, for a request that
  * handlers have changed. Both return OK or a status. */
 int mehari_rec_set_variables(pTHX_ mehari_rec *rec);

@@ -272,7 +272,7 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->own_frame = NULL;
   rec->changed = 0;
   rec->status = 0;
-  rec->is_admitted = rec->is_early = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = false;
+  rec->is_admitted = rec->is_early = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;
 }
 
 void mehari_request_drop(pTHX)

@@ -64,6 +64,8 @@ struct mehari_rec {
   bool listens; /* whether the request was handed back and its Log handlers wait for the outcome */
   uint32_t answers; /* the number of the front's answers when the request was handed back */
   bool has_outcome; /* whether the outcome is known */
+  /* Whether the front was told what the access line says, or that it waits for Log handlers. */
+  bool is_announced;
   uint64_t bytes_of_front;
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* read by mehari_rec_table */
   int status; /* 0: not set, which means 200 */

@@ -6,6 +6,7 @@
 #include "response/response.h"
 #include "api/api.h"
 #include "mailbox/mailbox.h"
+#include "phases/phases.h"
 #include "request/record.h"
 #include "stdio/standard.h"
 #include <errno.h>
@@ -275,6 +276,7 @@ void mehari_output_error(int status)
   }
   if (complete)
     return;
+  mehari_rec_tell_log(aTHX);
   complete = true;
   mehari_tap_close(aTHX);
   if (mehari_out.phase == HEAD_SENT) {
@@ -337,6 +339,7 @@ void mehari_output_end(pTHX)
   mehari_stdout_flush(aTHX);
   if (mehari_out_is_nested() || complete)
     return;
+  mehari_rec_tell_log(aTHX);
   if (mehari_output_gathers) {
     mehari_out_drain();
     bool lives = !complete && mehari_out_filter(MEHARI_PART_LAST);

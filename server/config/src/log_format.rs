@@ -41,8 +41,10 @@ pub enum LogField {
     RequestField(String),
     ResponseField(String),
     KeptAlive,
-    /// A value that Mehari never has: the remote logname, notes of modules.
+    /// A value that Mehari never has: the remote logname, trailers.
     Nothing,
+    /// A note of Perl's handlers (`$r->notes`).
+    Note(String),
     RequestId,
     Method,
     ServerPort,
@@ -292,7 +294,8 @@ fn field(letter: &str, argument: Option<&str>) -> Result<LogField, String> {
         "H" => LogField::Protocol,
         "i" => LogField::RequestField(named()?),
         "k" => LogField::KeptAlive,
-        "l" | "n" | "^" => LogField::Nothing,
+        "l" | "^" => LogField::Nothing,
+        "n" => LogField::Note(named()?),
         "L" => LogField::RequestId,
         "m" => LogField::Method,
         "o" => LogField::ResponseField(named()?),

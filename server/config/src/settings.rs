@@ -54,7 +54,8 @@ pub struct Settings {
     pub rules: Rules,
     /// Whether the rules refuse every request.
     pub denied: bool,
-    /// `ErrorDocument`: the status, and a local path, a URL or a text.
+    /// `ErrorDocument`: the status, and a local path, a URL or a text. They may have variables of
+    /// expressions (`%{NAME}`).
     pub error_documents: Vec<(u16, String)>,
     pub proxy: ProxySettings,
     pub lua: LuaSettings,

@@ -137,7 +137,11 @@ impl Text {
     }
 
     /// Parses the syntax of quoted text in expressions: `%{NAME}`, `%{req:Name}`, `$1`.
-    pub(crate) fn expression(text: &str) -> Result<Text, String> {
+    ///
+    /// # Errors
+    ///
+    /// The expected text, and the text that was found instead.
+    pub fn expression(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Expression)
     }
 

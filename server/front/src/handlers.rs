@@ -28,7 +28,7 @@ use crate::content::spool::Spooled;
 use crate::content::Answer;
 use crate::shared::PerlExchange;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Declined, Head, RequestNews};
+use mehari_pool::{Call, Declined, Head, LogReport, RequestNews};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -236,6 +236,21 @@ impl Backend {
             Backend::Filtered(filtered) => filtered.inner_mut().take_told(),
             Backend::Captured(captured) => captured.inner_mut().take_told(),
             Backend::Through(through) => through.exchange.take_told(),
+            Backend::Cgi(_)
+            | Backend::Proxy(_)
+            | Backend::Deferred(_)
+            | Backend::Answered(_)
+            | Backend::Gone => None,
+        }
+    }
+
+    /// Returns what a worker says for the access line.
+    pub fn log_report(&self) -> Option<LogReport> {
+        match self {
+            Backend::Perl(exchange, _) => exchange.log_report(),
+            Backend::Filtered(filtered) => filtered.inner().log_report(),
+            Backend::Captured(captured) => captured.inner().log_report(),
+            Backend::Through(through) => through.exchange.log_report(),
             Backend::Cgi(_)
             | Backend::Proxy(_)
             | Backend::Deferred(_)

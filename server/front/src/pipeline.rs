@@ -136,7 +136,9 @@ pub async fn finish<C: ClientStream>(
                 handle::redirect_internally(client, context, target, status).await
             }
             HandlerOutcome::Backend(mut backend) => {
-                match program::answer(client, context, &mut backend).await {
+                let done = program::answer(client, context, &mut backend).await;
+                context.note_log_report(&backend);
+                match done {
                     Ok(None) => return Ok(()),
                     Ok(Some(work)) => context.report_to_worker(backend, work),
                     Err(gone) => {

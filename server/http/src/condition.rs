@@ -46,7 +46,8 @@ impl<'a> Conditions<'a> {
                 conditions.note(name, value);
             }
         });
-        if method != b"GET" {
+        // As in Apache, HEAD has the fields of the range, and a POST to a file gets the range.
+        if !matches!(method, b"GET" | b"HEAD" | b"POST") {
             conditions.range = None;
         }
         if !matches!(method, b"GET" | b"HEAD") {

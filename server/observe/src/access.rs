@@ -78,6 +78,13 @@ pub struct More<'a> {
     /// The header lines of the response. Each line has the form `Name: value\r\n`.
     pub response: &'a [u8],
     pub environment: &'a [(String, String)],
+    /// Names of variables that Perl's handlers have taken out.
+    pub removed: &'a [Vec<u8>],
+    /// The notes of Perl's handlers.
+    pub notes: &'a [(Vec<u8>, Vec<u8>)],
+    /// The method and the decoded path that Perl's handlers have set. `None`: unchanged.
+    pub method: Option<&'a [u8]>,
+    pub path: Option<&'a [u8]>,
     /// Variables that rules have set for this request. They take precedence over `environment`. If
     /// a name occurs several times, its last variable wins.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],

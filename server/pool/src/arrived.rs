@@ -1,6 +1,7 @@
 //! The parts of a response that have arrived, and the duty to answer a request.
 
 use crate::call::{Fault, Fetch, Head, RequestNews};
+use crate::logged::LogReport;
 use crate::script_head::ScriptHead;
 use crate::tap::{Unread, WorkerProgress};
 use mehari_observe::trace::Trace;
@@ -30,6 +31,8 @@ pub struct Arrived {
     /// The worker's request to filter the front's response.
     pub fetch: Option<Box<Fetch>>,
     pub told: Option<Box<RequestNews>>,
+    /// What the worker says for the access line.
+    pub log: Option<LogReport>,
     /// Whether the worker waits for rules.
     pub asks: bool,
     /// What the worker last reported about a tapped response.
@@ -61,6 +64,7 @@ impl Arrived {
             listens: false,
             fetch: None,
             told: None,
+            log: None,
             asks: false,
             said: WorkerProgress::Nothing,
             tap_left: None,
@@ -102,6 +106,7 @@ impl Arrived {
             left_early: !self.complete,
             worker: self.worker,
             trace: self.trace.take(),
+            log: self.log.take(),
             ..Arrived::new(self.submitted)
         };
     }
@@ -137,7 +142,11 @@ impl Owed {
 
 impl Drop for Owed {
     fn drop(&mut self) {
-        self.arrived().fail(Fault::WorkerDied);
+        let mut arrived = self.arrived();
+        arrived.fail(Fault::WorkerDied);
+        if let Some(log) = &arrived.log {
+            log.end();
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::arrived::{take_body, wait, Arrived, Owed, Shared};
 use crate::call::{Call, Fault, Fetch, Head, RequestNews, ResponseOutcome};
 use crate::inner::Pool;
+use crate::logged::LogReport;
 use crate::script_head::ScriptHead;
 use crate::tap::{Tap, WorkerProgress};
 use std::cell::RefCell;
@@ -202,6 +203,11 @@ impl WorkerExchange {
     /// Returns what the worker has told about the request, only once.
     pub fn take_told(&mut self) -> Option<Box<RequestNews>> {
         self.arrived(|arrived| arrived.told.take())
+    }
+
+    /// Returns what the worker says for the access line, if it says anything.
+    pub fn log_report(&self) -> Option<LogReport> {
+        self.arrived(|arrived| arrived.log.clone())
     }
 
     /// Returns how long the request waited for a worker.

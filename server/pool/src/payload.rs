@@ -137,7 +137,7 @@ pub fn declined(
 }
 
 /// Reads pairs: name, NUL, value, NUL, and so on.
-fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
+pub fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
     const WRONG: Broken = Broken("invalid pairs");
     let mut pairs = Vec::new();
     while !part.is_empty() {

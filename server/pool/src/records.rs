@@ -16,7 +16,8 @@ const INTERIM_MOST: usize = 64;
 impl HeldRequest {
     /// Checks that a record of this kind may come next.
     pub fn expects(&self, kind: u16) -> Result<(), Broken> {
-        if self.ended {
+        // Log handlers run after the response.
+        if self.ended && kind != record::LOGGED {
             return Err(Broken("a record after the end of its response"));
         }
         let is_next = match kind {
@@ -38,6 +39,10 @@ impl HeldRequest {
     /// Takes an expected record. `TAP` is handled elsewhere, because a descriptor belongs to it.
     pub fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), RecordRefusal> {
         let mut arrived = self.owed.arrived();
+        if record.kind == record::LOGGED {
+            let log = arrived.log.get_or_insert_default();
+            return Ok(log.take_record(record.detail, payload)?);
+        }
         match (arrived.gone, record.kind) {
             (false, _) => arrived.take(record, payload),
             // The worker may wait for the outcome of the response.
@@ -144,7 +149,7 @@ impl Arrived {
 mod tests {
     use crate::probe::records;
     use mehari_wire::layout::record::{
-        BODY, END, HEAD, INTERIM, PASS, RESPONSE, TAP, TAP_PARSE, USER,
+        BODY, END, HEAD, INTERIM, LOGGED, PASS, RESPONSE, TAP, TAP_PARSE, USER,
     };
 
     const LENGTH: &[u8] = b"Content-Length: abc\r\n";
@@ -192,6 +197,8 @@ mod tests {
             &[(TAP, TAP_PARSE, b""), (TAP, TAP_PARSE, b"")],
             &[(TAP, TAP_PARSE, b""), (END, 0, b""), (BODY, 0, b"")],
             &[(99, 0, b"")],
+            &[(LOGGED, 9, b"")],
+            &[(LOGGED, 0, b"?")],
         ] {
             assert_eq!(taken(all).is_err(), !all.is_empty(), "{all:?}");
         }

@@ -324,6 +324,15 @@ pub mod record {
     /// [`PASS_FILE`] if a handler of the translation phase has chosen another path. The answer is a
     /// request frame. A frame of length 0 says that the rules change nothing.
     pub const RULES: u16 = 18;
+    /// What the access line says of the request as handlers have left it. The detail is one of the
+    /// next constants. The payload holds parts of `PASS`.
+    pub const LOGGED: u16 = 19;
+    /// No Log handler runs, so the access line waits for nothing.
+    pub const LOGGED_NOW: u16 = 0;
+    /// The access line waits for [`LOGGED_LAST`], or for the end of the request.
+    pub const LOGGED_LATER: u16 = 1;
+    /// The Log handlers have run.
+    pub const LOGGED_LAST: u16 = 2;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;
@@ -352,6 +361,15 @@ pub mod record {
     pub const PASS_QUERY: u8 = b'q';
     /// The user of the request about which `ASK` asks.
     pub const PASS_USER: u8 = b'n';
+    /// Only in [`LOGGED`]: the notes, as name, NUL, value, NUL ...
+    pub const PASS_NOTES: u8 = b'o';
+    /// Only in [`LOGGED`].
+    pub const PASS_METHOD: u8 = b'm';
+    /// Only in [`LOGGED`]: a `u16`, if a Log handler has set the status.
+    pub const PASS_STATUS: u8 = b's';
+    /// Only in [`LOGGED`]: the fields of the response, in the form of the notes, if a Log handler
+    /// has changed them.
+    pub const PASS_ANSWERED: u8 = b'r';
     /// A detail of `END`: the response is incomplete.
     pub const END_BROKEN: u16 = 1;
     /// A detail of `END`: the front does not wait for other processes that hold the tap.

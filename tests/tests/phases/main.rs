@@ -16,6 +16,7 @@ mod error_pages;
 mod front_answers;
 mod handlers;
 mod leading;
+mod logged;
 mod order;
 mod outcome;
 mod psgi;

@@ -204,7 +204,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ErrorDocument",
             words("STATUS /URL-PATH|TEXT", 2, 2),
-            "The page or text in place of the built-in page of a 4xx or 5xx status.",
+            "The page or text in place of the built-in page of a 4xx or 5xx status. A text is HTML. \
+             Variables of expressions (`%{REQUEST_URI}`, `%{escape:%{REQUEST_URI}}`) may stand in it.",
             error_document,
         )
         .htaccess(FILE_INFO)
@@ -393,6 +394,9 @@ fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
     if elsewhere && status == 401 {
         let message = "expected a URL path of this server or a text: a redirected client gets no password prompt";
         return Err(arguments.fault(1, message));
+    }
+    if let Err(why) = Text::expression(document) {
+        return Err(arguments.fault(1, why));
     }
     target
         .changes

@@ -76,15 +76,10 @@ fn explained_html(status: u16, said: &str) -> String {
     )
 }
 
-/// Returns a page with a text of the configuration (`ErrorDocument 404 "text"`).
+/// Returns a page with a text of the configuration (`ErrorDocument 404 "text"`). As in Apache, the
+/// text is HTML.
 pub fn configured(status: u16, text: &str) -> Answer {
-    let looks_html = text.trim_start().starts_with('<');
-    let media_type = if looks_html {
-        "text/html; charset=utf-8"
-    } else {
-        "text/plain; charset=utf-8"
-    };
-    written(status, media_type, text.to_string())
+    written(status, "text/html; charset=iso-8859-1", text.to_string())
 }
 
 fn written(status: u16, media_type: &str, text: String) -> Answer {

@@ -1,7 +1,7 @@
 //! Holds what the server knows of a request, from its first byte to its log line, for every
 //! protocol.
 
-use super::log::{AccessRecord, FirstResource};
+use super::log::{AccessRecord, FirstResource, LogReports};
 use crate::cache::{CacheStatus, FillLock};
 use crate::handlers::{through, Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
@@ -51,6 +51,8 @@ pub struct RequestContext {
     pub cache: CacheUse,
     pub declined: DeclinedRequest,
     pub record: AccessRecord,
+    /// What workers say for the access line.
+    pub log_reports: LogReports,
     /// The timeline of a traced request.
     pub trace: Option<Rc<Trace>>,
 }
@@ -124,6 +126,7 @@ impl RequestContext {
             cache: CacheUse::default(),
             declined: DeclinedRequest::default(),
             record: AccessRecord::default(),
+            log_reports: LogReports::default(),
             trace: None,
         }
     }
@@ -322,7 +325,7 @@ impl RequestContext {
         }
     }
 
-    fn note_changes(&mut self, changes: RequestChanges) {
+    pub fn note_changes(&mut self, changes: RequestChanges) {
         if !changes.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.restate(changes);
@@ -349,7 +352,7 @@ impl RequestContext {
     }
 
     /// Notes the user that Perl's handlers have set.
-    fn note_user(&mut self, named: Option<Named>) {
+    pub fn note_user(&mut self, named: Option<Named>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.identity.user = Some(User::named(named, settings));

@@ -1,5 +1,7 @@
 //! Writes a request's log lines and counts its end.
 
+mod report;
+
 use crate::content::media;
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::RuleState;
@@ -10,6 +12,8 @@ use crate::shared::watched::EndedRequest;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Site};
 use mehari_observe::{AccessEntry, ConditionVariables, Ending, Lookup, More, Origin};
+use mehari_pool::LogChanges;
+pub use report::LogReports;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +43,8 @@ pub struct AccessRecord {
     pub response: Vec<u8>,
     /// The resource before the first internal redirect. `None`: there was no redirect.
     pub first: Option<Box<FirstResource>>,
+    /// What Perl's handlers have changed that only the access line says.
+    pub said: Option<Box<LogChanges>>,
 }
 
 /// The resource of the client's request, before an internal redirect.
@@ -74,6 +80,7 @@ impl Default for AccessRecord {
             head_after: None,
             response: Vec::new(),
             first: None,
+            said: None,
         }
     }
 }
@@ -109,7 +116,8 @@ impl RequestContext {
     }
 
     /// Writes the access line and counts the request's end.
-    pub fn end<'a>(&'a self, shared: &Shared, peer: &'a Peer, head: SentHead<'a>) {
+    pub fn end(&mut self, shared: &Shared, peer: &Peer, head: SentHead<'_>) {
+        self.take_log_reports();
         let line = head.line;
         shared.stats.request_ends(self.record.sent);
         shared.stats.count_status(self.status);
@@ -178,6 +186,7 @@ impl RequestContext {
             _ => {}
         });
         let (method, target) = line.unwrap_or_default();
+        let said = self.record.said.as_deref();
         AccessEntry {
             remote: self.client(peer).remote_addr.as_bytes(),
             name,
@@ -186,7 +195,9 @@ impl RequestContext {
             method,
             target,
             protocol: line.map_or(&[], |_| self.protocol.name()),
-            status: self.logged_status(),
+            status: said
+                .and_then(|said| said.status)
+                .unwrap_or(self.logged_status()),
             bytes: self.record.sent,
             referer,
             user_agent,
@@ -225,6 +236,11 @@ impl RequestContext {
         let backend = self.record.head_after.unwrap_or_default();
         let request = self.logged_request(peer, head);
         let variables = needs.expression.then_some(site.as_deref()).flatten();
+        let said = self.record.said.as_deref();
+        let mut response = Vec::new();
+        if let Some(said) = said.filter(|said| needs.response_fields && !said.answered.is_empty()) {
+            response = report::lines(&said.answered, &self.record.response);
+        }
         let first = self.record.first.as_ref().filter(|_| needs.expression);
         let type_line = first.map_or_else(Vec::new, |first| first.type_line());
         let variables =
@@ -236,7 +252,14 @@ impl RequestContext {
             server_port: peer.server_port,
             server_name: server_name.map_or(peer.server_addr.as_bytes(), str::as_bytes),
             fields: all.as_slice(),
-            response: &self.record.response,
+            response: match response.as_slice() {
+                b"" => &self.record.response,
+                said => said,
+            },
+            notes: said.map_or(&[], |said| &said.notes),
+            method: said.and_then(|said| said.method.as_deref()),
+            path: said.and_then(|said| said.path.as_deref()),
+            removed: state.map_or(&[], |state| &state.removed),
             environment: self
                 .settings
                 .as_ref()
@@ -244,7 +267,10 @@ impl RequestContext {
             variables: state.map_or(&[], |state| &state.variables),
             query: state.and_then(|state| state.query.as_deref()),
             tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
-            file: route.map_or(&[], |route| &route.file),
+            file: match said.and_then(|said| said.file.as_deref()) {
+                Some(file) => file,
+                None => route.map_or(&[], |route| &route.file),
+            },
             handler: handler.as_deref().unwrap_or_default(),
             first_status: self.redirect.as_ref().map_or(0, |redirect| redirect.status),
             resource: self

@@ -5,11 +5,12 @@
 use crate::content::{includes, page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::development;
+use crate::request::variables::ExpressionVariables;
 use crate::request::{path_of, Request};
 use crate::routing::{RouteOutcome, Sought};
 use crate::shared::traffic::Refusal;
 use crate::shared::Shared;
-use mehari_config::Settings;
+use mehari_config::{Settings, Text};
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
@@ -28,10 +29,7 @@ pub fn refusal(
     }
     let (configured, status) = match request.error() {
         Some(before) => (None, before),
-        None => (
-            document(shared, settings, request.virtual_host, status),
-            status,
-        ),
+        None => (document(shared, request, settings, status), status),
     };
     configured
         .unwrap_or_else(|| HandlerOutcome::Answer(page::answer(status, request.field("accept"))))
@@ -41,14 +39,48 @@ pub fn refusal(
 /// cannot be used.
 fn document(
     shared: &Shared,
+    request: &Request<'_>,
     settings: Option<&Settings>,
-    host: u32,
     status: u16,
 ) -> Option<HandlerOutcome> {
     let site = shared.site();
-    let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
+    let host = site.host(request.virtual_host);
+    let settings = settings.unwrap_or(&host.base);
+    let documents = &settings.error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
-    document_work(shared, host, status, document)
+    if !document.contains(['%', '$']) {
+        return document_work(shared, request.virtual_host, status, document);
+    }
+    let text = Text::expression(document).ok()?;
+    let maps = &shared.lookups.maps;
+    let mut variables = ExpressionVariables::new(request, host, request.rule_state, maps);
+    variables.status = status;
+    variables.set_env = &settings.programs.set_env;
+    let written = evaluated(document, &text.of(&variables));
+    document_work(shared, request.virtual_host, status, &written)
+}
+
+/// Returns an error document whose variables have these values. As in Apache, the document is a
+/// text, a path or an address by what is written in the configuration. Bytes that no path and no
+/// header line may have are encoded in a path or an address.
+fn evaluated(written: &str, bytes: &[u8]) -> String {
+    if !is_place(written) {
+        let text = written.strip_prefix('"').map_or(bytes, |_| &bytes[1..]);
+        return format!("\"{}", String::from_utf8_lossy(text));
+    }
+    let mut place = String::new();
+    for byte in bytes {
+        match byte {
+            b'!'..=b'~' => place.push(char::from(*byte)),
+            _ => place.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    place
+}
+
+/// Whether an error document is a local path or an address, and not a text.
+fn is_place(document: &str) -> bool {
+    document.starts_with('/') || document.starts_with("http://") || document.starts_with("https://")
 }
 
 /// Returns the response for an error document: an external address, a text, a local file or a local
@@ -97,8 +129,8 @@ fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool 
             .is_ok_and(|resource| parsed(&resource))
 }
 
-/// Returns a file as an error page. It is always sent whole, whatever conditions and ranges the
-/// client sent.
+/// Returns a file as an error page. As in Apache, the page has all fields of the file. It is always
+/// sent whole, whatever conditions and ranges the client sent.
 pub fn file_of_error(
     target: &FileTarget,
     settings: &Settings,
@@ -106,19 +138,18 @@ pub fn file_of_error(
     status: u16,
 ) -> Result<Answer, Problem> {
     let resource = target.resource(None, settings, files)?;
-    let media_type = resource.media_type().unwrap_or("text/html");
     let content = if resource.is_cached() {
         Content::Shared(resource.bytes())
     } else {
         Content::File(Box::new(resource.whole(files)?))
     };
-    let mut lines = format!("Content-Type: {media_type}\r\n");
-    if let Some(language) = resource.language() {
-        lines.push_str(&format!("Content-Language: {language}\r\n"));
+    let mut lines = resource.lines().to_vec();
+    if resource.media_type().is_none() {
+        lines.extend_from_slice(b"Content-Type: text/html\r\n");
     }
     Ok(Answer {
         status,
-        lines: lines.into(),
+        lines,
         content,
     })
 }
@@ -132,7 +163,7 @@ pub fn file_or_document(
     answer: Answer,
 ) -> HandlerOutcome {
     let refused = Some(answer.status).filter(|status| matches!(status, 300 | 405 | 406 | 416));
-    let document = |status| document(shared, Some(settings), request.virtual_host, status);
+    let document = |status| document(shared, request, Some(settings), status);
     refused
         .and_then(document)
         .unwrap_or(HandlerOutcome::Answer(answer))

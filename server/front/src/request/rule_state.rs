@@ -21,6 +21,8 @@ pub struct RuleState {
     /// The variables of the request within which a worker makes this request. Rules see them, and
     /// the worker itself hands them on to programs.
     pub inherited: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Names of variables that Perl's handlers have taken out, for logs.
+    pub removed: Vec<Vec<u8>>,
     /// The request's fields after `RequestHeader`.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// The query that Perl's handlers have set.
@@ -123,6 +125,9 @@ impl RuleState {
         }
         for (name, value) in changes.variables {
             self.set(&name, value);
+        }
+        if !changes.removed.is_empty() {
+            self.removed = changes.removed;
         }
     }
 

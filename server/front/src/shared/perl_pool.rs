@@ -1,7 +1,9 @@
 //! The front's interface to Perl: `mehari_pool` in the server, a stand-in in the front's tests.
 
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Fault, Fetch, Head, Pool, PoolStatus, RequestNews, ResponseOutcome};
+use mehari_pool::{
+    Call, Fault, Fetch, Head, LogReport, Pool, PoolStatus, RequestNews, ResponseOutcome,
+};
 use rustix::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -130,6 +132,13 @@ impl PerlExchange {
     pub fn take_told(&mut self) -> Option<Box<RequestNews>> {
         match self {
             PerlExchange::Workers(exchange) => exchange.take_told(),
+            PerlExchange::StandIn(_) => None,
+        }
+    }
+
+    pub fn log_report(&self) -> Option<LogReport> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.log_report(),
             PerlExchange::StandIn(_) => None,
         }
     }

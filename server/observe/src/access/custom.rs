@@ -57,7 +57,8 @@ fn value(
         LogField::KeptAlive => decimal(line, more.kept),
         LogField::Nothing => line.push(b'-'),
         LogField::RequestId => decimal(line, entry.request_id),
-        LogField::Method => text(line, filled(entry.method)),
+        LogField::Method => text(line, more.method.or(filled(entry.method))),
+        LogField::Note(name) => text(line, note(entry, name)),
         LogField::ServerPort => decimal(line, u64::from(more.server_port)),
         LogField::ClientPort => decimal(line, u64::from(more.peer_port)),
         LogField::Process => decimal(line, u64::from(std::process::id())),
@@ -78,7 +79,10 @@ fn value(
             Some(b"") => line.extend_from_slice(b"\"\""),
             user => text(line, user),
         },
-        LogField::Path => text(line, filled(path(target(entry, original)))),
+        LogField::Path => {
+            let asked = || filled(path(target(entry, original)));
+            text(line, more.path.or_else(asked))
+        }
         LogField::ServerName => text(line, filled(more.server_name)),
         LogField::RequestHost => text(
             line,
@@ -171,9 +175,24 @@ pub(super) fn environment<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a
     if let Some((_, value)) = noted.find(|(known, _)| known == name.as_bytes()) {
         return Some(value);
     }
+    if entry
+        .more
+        .removed
+        .iter()
+        .any(|removed| removed == name.as_bytes())
+    {
+        return None;
+    }
     let mut set = entry.more.environment.iter();
     set.find(|(known, _)| known == name)
         .map(|(_, value)| value.as_bytes())
+}
+
+fn note<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
+    let mut notes = entry.more.notes.iter();
+    notes
+        .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+        .map(|(_, value)| value.as_slice())
 }
 
 fn cookie<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {

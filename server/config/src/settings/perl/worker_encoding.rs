@@ -156,9 +156,10 @@ impl Settings {
         if self.has_phases() {
             self.put_access(&mut text);
         }
-        // An error document that is a local path may run in the same worker.
+        // An error document that is a local path may run in the same worker. Only the front
+        // evaluates variables.
         for (status, document) in &self.error_documents {
-            if document.starts_with('/') {
+            if document.starts_with('/') && !document.contains(['%', '$']) {
                 text.put(b'e', &status.to_string(), document);
             }
         }

@@ -68,7 +68,7 @@ struct Answering<'c, S: Stream> {
 
 impl<S: Stream> Drop for Answering<'_, S> {
     fn drop(&mut self) {
-        self.connection.record(&self.context);
+        self.connection.record(&mut self.context);
     }
 }
 
@@ -177,6 +177,10 @@ impl<S: Stream> Connection<S> {
         } else {
             Ending::Closed
         };
+        if context.log_reports.wait() {
+            connection.flush().await?;
+            context.wait_for_log_handlers().await;
+        }
         let trace = context.trace.clone();
         drop(answering);
         if let Some(trace) = trace {
@@ -242,7 +246,7 @@ impl<S: Stream> Connection<S> {
         Ok(Next::Linger)
     }
 
-    fn record(&self, context: &RequestContext) {
+    fn record(&self, context: &mut RequestContext) {
         let bytes = self.input.bytes();
         let line =
             (self.head.length > 0).then(|| (self.head.method.of(bytes), self.head.target(bytes)));

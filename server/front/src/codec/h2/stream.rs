@@ -124,6 +124,9 @@ impl Stream {
             Ok(Some(next)) => Some(async move {
                 let Answering { stream, context } = &mut answering;
                 let ended = stream.go_on(context, next).await;
+                if ended.is_ok() && context.log_reports.wait() {
+                    context.wait_for_log_handlers().await;
+                }
                 answering.end(ended);
             }),
             Ok(None) => {

@@ -1,0 +1,151 @@
+//! Tests the fields of error pages: files, texts and addresses of `ErrorDocument`. Each response
+//! must equal Apache's.
+
+use mehari_harness::{apache, Builder, Request, Server};
+
+const FIELDS: [&str; 9] = [
+    "content-type",
+    "content-length",
+    "last-modified",
+    "etag",
+    "accept-ranges",
+    "location",
+    "content-range",
+    "vary",
+    "allow",
+];
+
+fn site() -> Builder {
+    Server::builder()
+        .file("htdocs/sorry.html", "<p>sorry</p>")
+        .file("htdocs/sorry.txt", "sorry")
+        .file("htdocs/page.txt", "a page")
+        .conf(
+            "<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
+             <Location /html>\nErrorDocument 404 /sorry.html\n</Location>\n\
+             <Location /plain>\nErrorDocument 404 /sorry.txt\n</Location>\n\
+             <Location /text>\nErrorDocument 404 \"a text\"\n</Location>\n\
+             <Location /markup>\nErrorDocument 404 \"<b>a text</b>\"\n</Location>\n\
+             <Location /word>\nErrorDocument 404 gone\n</Location>\n\
+             <Location /elsewhere>\nErrorDocument 404 http://example.test/gone\n</Location>\n\
+             <Location /page.txt>\nErrorDocument 405 \"not so\"\n</Location>\n\
+             <Location /forbidden>\nRequire all denied\nErrorDocument 403 \"closed\"\n</Location>\n",
+        )
+}
+
+/// Returns what the client learns. The files of both sites have been written at different times.
+fn learned(server: &Server, request: &Request) -> Vec<String> {
+    let answer = server.send(request);
+    let mut learned = vec![answer.status.to_string()];
+    for name in FIELDS {
+        let value = answer.field(name);
+        let is_redirect = answer.status == 302;
+        let value = match name {
+            // Only Apache sends a page with a redirect. Only Mehari tells HEAD the length of a text.
+            "content-type" | "content-length" if is_redirect => None,
+            "content-length" if request.method == "HEAD" => None,
+            "last-modified" | "etag" => value.map(|_| "there".to_owned()),
+            _ => value,
+        };
+        learned.push(format!("{name}: {}", value.unwrap_or_default()));
+    }
+    if answer.status != 302 {
+        learned.push(answer.text());
+    }
+    learned
+}
+
+#[test]
+fn pages_of_errors_have_the_fields_of_apaches() {
+    let servers = apache::beside(site);
+    let mut differences = Vec::new();
+    for method in ["GET", "HEAD", "POST"] {
+        for place in [
+            "html",
+            "plain",
+            "text",
+            "markup",
+            "word",
+            "elsewhere",
+            "forbidden",
+        ] {
+            let plain = Request::new(method, &format!("/{place}/none"));
+            let range = Request::new(method, &format!("/{place}/none")).field("Range", "bytes=0-1");
+            let known = Request::new(method, &format!("/{place}/none")).field("If-None-Match", "*");
+            for request in [plain, range, known] {
+                let all: Vec<_> = servers
+                    .iter()
+                    .map(|server| learned(server, &request))
+                    .collect();
+                for other in &all[1..] {
+                    if all[0] != *other {
+                        differences
+                            .push(format!("{request:?}\nours {:?}\ntheirs {other:?}", all[0]));
+                    }
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+/// Documents with variables. Each answers a status 404 below its own path.
+const WITH_VARIABLES: [&str; 9] = [
+    "\"no %{REQUEST_URI} for %{REQUEST_METHOD} at %{req:Host}\"",
+    "\"%{escape:%{REQUEST_URI}} %{tolower:%{REQUEST_METHOD}}\"",
+    "\"%{REQUEST_URI}\"",
+    "\"status %{REQUEST_STATUS} %{reqenv:SET} %{QUERY_STRING}\"",
+    "\"100% of $1 and \\%{REQUEST_URI}\"",
+    "/cgi/echo.pl?from=%{escape:%{REQUEST_URI}}",
+    "/cgi/echo.pl/%{REQUEST_METHOD}",
+    "/%{req:X-Page}.html",
+    "http://example.test/%{req:X-Page}?%{escape:%{REQUEST_URI}}",
+];
+
+fn site_with_variables() -> Builder {
+    const ECHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n},\n\
+        map { qq{$_=} . ($ENV{$_} // '-') . qq{\\n} } qw(QUERY_STRING PATH_INFO REDIRECT_URL REDIRECT_STATUS);\n";
+    let mut site = Server::builder()
+        .ladder()
+        .file("scripts/echo.pl", ECHO)
+        .file("htdocs/sorry.html", "<p>sorry</p>")
+        .conf("<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n");
+    for (number, document) in WITH_VARIABLES.iter().enumerate() {
+        let section = format!(
+            "<Location /{number}>\nSetEnv SET early\nErrorDocument 404 {document}\n</Location>\n"
+        );
+        site = site.conf(&section);
+    }
+    site
+}
+
+#[test]
+fn documents_with_variables_are_evaluated_as_in_apache() {
+    let servers = apache::beside(site_with_variables);
+    let mut differences = Vec::new();
+    for number in 0..WITH_VARIABLES.len() {
+        for target in ["none", "none?a=b", "a%20b", "%C3%A9"] {
+            let request = Request::get(&format!("/{number}/{target}")).field("X-Page", "sorry");
+            let said = |server: &Server| {
+                let answer = server.send(&request);
+                // Apache's `escape` writes hexadecimal digits in lower case.
+                let upper = |text: String| text.replace("%c3%a9", "%C3%A9");
+                let text = answer.text().replace(&server.address.to_string(), "HOST");
+                let text = if answer.status == 302 {
+                    String::new()
+                } else {
+                    text
+                };
+                let location = answer.field("location").unwrap_or_default();
+                (answer.status, upper(location), upper(text))
+            };
+            let all: Vec<_> = servers.iter().map(said).collect();
+            for other in &all[1..] {
+                if all[0] != *other {
+                    differences.push(format!("{request:?}\nours {:?}\ntheirs {other:?}", all[0]));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
