@@ -128,16 +128,41 @@ static int protection_of(const mehari_rewind *rewind, uint64_t at)
   return PROT_READ | PROT_WRITE;
 }
 
+/* Returns the end of the part, from `at` on, that lies together in one of the two files. */
+static uint64_t end_of_part(const mehari_rewind *rewind, uint32_t page, uint64_t at, uint64_t end)
+{
+  bool is_of_base = rewind->state[page] & MEHARI_PAGE_BASE;
+  for (uint32_t first = page; at < end; at += MEHARI_PAGE, page++) {
+    if (is_of_base != !!(rewind->state[page] & MEHARI_PAGE_BASE))
+      return at;
+    if (is_of_base && rewind->base_page[page] - rewind->base_page[first] != page - first)
+      return at;
+  }
+  return end;
+}
+
+static bool map_range(const mehari_rewind *rewind, const mehari_range *range, uint64_t end)
+{
+  for (uint64_t at = range->start, next; at < end; at = next) {
+    uint32_t page = range->first + (at - range->start) / MEHARI_PAGE;
+    bool is_of_base = rewind->state[page] & MEHARI_PAGE_BASE;
+    next = end_of_part(rewind, page, at, end);
+    int file = is_of_base ? mehari_rewind_base()->picture : rewind->picture;
+    uint32_t from = is_of_base ? rewind->base_page[page] : page;
+    if (KERNEL(SYS_mmap, at, next - at, range->protection, MAP_PRIVATE | MAP_FIXED, file, from * MEHARI_PAGE) != (long)at)
+      return false;
+  }
+  return true;
+}
+
 bool mehari_rewind_map_picture(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->range_count; i++) {
     const mehari_range *range = &rewind->ranges[i];
     bool has_arguments = rewind->arguments > range->start && rewind->arguments < range->end;
-    uint64_t end = has_arguments ? rewind->arguments : range->end;
     if (has_arguments)
       rewind->arguments_end = range->end;
-    long at = KERNEL(SYS_mmap, range->start, end - range->start, range->protection, MAP_PRIVATE | MAP_FIXED, rewind->picture, range->first * MEHARI_PAGE);
-    if (at != (long)range->start)
+    if (!map_range(rewind, range, has_arguments ? rewind->arguments : range->end))
       return false;
   }
   return true;

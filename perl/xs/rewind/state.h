@@ -46,7 +46,8 @@ enum {
   MEHARI_PAGE_WARM = 2, /* was found written once */
   MEHARI_PAGE_HOT = 4, /* no longer tracked; copied back each time */
   MEHARI_PAGE_OWN = 8, /* differs from the template's picture: the copy is in `own` */
-  MEHARI_PAGE_TIMES = 16 /* from this bit on: how often the page got hot */
+  MEHARI_PAGE_BASE = 16, /* equals a page of the base picture, and is mapped from there */
+  MEHARI_PAGE_TIMES = 32 /* from this bit on: how often the page got hot, from 0 to 7 */
 };
 
 /* State of the kernel that a request may have changed. What `mehari_rewind_reach` does not find
@@ -151,6 +152,7 @@ typedef struct {
   uint32_t own_page[MEHARI_REWIND_OWN];
   uint64_t own_at[MEHARI_REWIND_OWN]; /* the pages' addresses */
   uint8_t state[MEHARI_REWIND_PAGES], quiet[MEHARI_REWIND_PAGES];
+  uint32_t base_page[MEHARI_REWIND_PAGES]; /* of pages with MEHARI_PAGE_BASE: their numbers there */
   uint64_t entries[8192]; /* of pagemap */
   char text[1 << 20];     /* of /proc */
   char stack[256 << 10] __attribute__((aligned(4096)));
@@ -168,9 +170,17 @@ void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn));
  * number of pages. */
 bool mehari_pictures_reserve(uint32_t pages, uint64_t most);
 
+/* base.c: the base picture. NULL: there is none. Nobody may write to it. */
+const mehari_rewind *mehari_rewind_base(void);
+/* Returns the number of the address's page in the base picture. MEHARI_REWIND_PAGES: the base
+ * picture has no such page. `hint`: the number of the range that has the last page. */
+uint32_t mehari_rewind_base_page(uint64_t at, uint32_t *hint);
+bool mehari_rewind_take_base(uint64_t most_pages);
+
 /* picture.c: called in the template, and on the stack aside. */
 /* Returns NULL, or the reason for which there can be no picture. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind);
+bool mehari_rewind_fill(mehari_rewind *rewind); /* copies the memory and seals the file */
 void mehari_rewind_take(mehari_rewind *rewind);
 
 /* reach.c */
