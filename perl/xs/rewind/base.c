@@ -1,13 +1,15 @@
-/* The base picture: the memory of the process that forks templates, in a memory file. Nearly all
- * pages of a template equal those of that process. A template's picture therefore holds only pages
- * that differ, and maps all others from the base picture, which exists once (picture.c).
+/* The base picture: the memory with which all templates begin, in a memory file. Most pages of a
+ * template stay as they were then. A template's picture therefore holds only the pages that differ,
+ * and all others are mapped from the base picture, which exists once (picture.c).
  *
- * The process takes the base picture before it forks the first template that may rewind, and does
- * not change it. Without a base picture, each picture holds all of its pages. */
+ * The process that forks templates has the base picture taken before it forks the first template
+ * that may rewind. Nobody changes the base picture. Without it, each picture holds all pages. */
 #include "rewind/rewind.h"
 #include "rewind/state.h"
 #include "process/process.h"
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static mehari_rewind *base;
@@ -34,26 +36,58 @@ static void hold(const mehari_rewind *all)
       (void)*(const volatile char *)(all->image + page * MEHARI_PAGE);
 }
 
-bool mehari_rewind_take_base(uint64_t most_pages)
+/* Copies the table of a picture to memory that no other process can change. */
+static mehari_rewind *keep(const mehari_rewind *made)
 {
   mehari_rewind *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED)
-    return false;
-  all->most_pages = most_pages;
-  bool is_taken = !mehari_rewind_lay_out(all) && mehari_rewind_fill(all);
-  madvise(all->text, sizeof all->text, MADV_DONTNEED);
+    return NULL;
+  all->picture = made->picture;
+  all->pages = made->pages;
+  all->range_count = made->range_count;
+  memcpy(all->ranges, made->ranges, made->range_count * sizeof *made->ranges);
+  memcpy(all->state, made->state, made->pages);
+  all->image = mmap(NULL, all->pages * MEHARI_PAGE, PROT_READ, MAP_PRIVATE, all->picture, 0);
   /* The memory of templates that is not writable does not belong to their pictures. */
-  if (is_taken && mprotect(all, sizeof *all, PROT_READ) == 0) {
-    hold(all);
-    base = all;
-    return true;
-  }
-  if (all->picture > 0) {
-    mehari_descriptor_release(all->picture);
-    close(all->picture);
-  }
+  if (all->image != MAP_FAILED && mprotect(all, sizeof *all, PROT_READ) == 0)
+    return all;
   munmap(all, sizeof *all);
-  return false;
+  return NULL;
+}
+
+/* Takes the picture in a process of its own, which first tidies its memory as each template does.
+ * So what tidying changes is in the base picture, too. */
+static bool make(pTHX_ mehari_rewind *rewind)
+{
+  int status = -1;
+  pid_t maker = mehari_fork_own();
+  if (!maker) {
+    mehari_rewind_tidy(aTHX);
+    _exit(mehari_rewind_lay_out(rewind) || !mehari_rewind_fill(rewind));
+  }
+  mehari_in_child = false;
+  while (maker > 0 && waitpid(maker, &status, 0) < 0 && errno == EINTR)
+    ;
+  return status == 0;
+}
+
+void mehari_rewind_take_base(pTHX_ uint64_t most_pages)
+{
+  mehari_rewind *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED)
+    return;
+  made->owner = getpid();
+  made->most_pages = most_pages;
+  made->picture = mehari_rewind_make_file();
+  base = made->picture >= 0 && make(aTHX_ made) ? keep(made) : NULL;
+  if (base)
+    hold(base);
+  else {
+    mehari_pictures_release(made->owner);
+    mehari_descriptor_release(made->picture);
+    close(made->picture);
+  }
+  munmap(made, sizeof *made);
 }
 
 void mehari_pictures_leave(void)

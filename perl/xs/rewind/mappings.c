@@ -235,14 +235,15 @@ static void unmap(uint64_t start, uint64_t end)
   mehari_rewind_forget_shadow(start, end);
 }
 
-/* Unmaps the parts of this line that are not in the picture. */
-static void take_strangers_away(mehari_rewind *rewind, const line *this)
+/* Unmaps the parts of this line that are not in the picture. `first`: the first known mapping that
+ * may be in this line or in one of the lines that follow. */
+static void take_strangers_away(mehari_rewind *rewind, const line *this, uint32_t *first)
 {
   uint64_t covered = this->start;
-  for (uint32_t i = 0; i < rewind->mapping_count && covered < this->end; i++) {
+  while (*first < rewind->mapping_count && rewind->mappings[*first].end <= this->start)
+    ++*first;
+  for (uint32_t i = *first; i < rewind->mapping_count && covered < this->end; i++) {
     uint64_t start = rewind->mappings[i].start, end = rewind->mappings[i].end;
-    if (end <= covered)
-      continue;
     if (start > covered)
       unmap(covered, start < this->end ? start : this->end);
     covered = end;
@@ -276,6 +277,7 @@ static void repair(mehari_rewind *rewind)
 {
   const char *at = rewind->text;
   line this;
+  uint32_t first = 0;
   rewind->repairs++;
   if (!read_maps(rewind)) {
     mehari_rewind_refuse(rewind, "it made more mappings than can be looked through");
@@ -287,7 +289,7 @@ static void repair(mehari_rewind *rewind)
       rewind->vm_size += grown;
       rewind->vm_data += grown;
     } else if (!this.is_of_kernel) {
-      take_strangers_away(rewind, &this);
+      take_strangers_away(rewind, &this, &first);
       if (this.writable && this.is_private)
         mehari_rewind_shrink_reserve(rewind, this.start, this.end);
     }

@@ -55,16 +55,22 @@ static bool find_wiped(mehari_rewind *rewind)
   return true;
 }
 
-static const char *make_file(mehari_rewind *rewind, uint64_t size)
+int mehari_rewind_make_file(void)
 {
   int file = memfd_create("mehari picture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0)
+  int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 10);
+  if (file >= 0)
+    close(file);
+  mehari_descriptor_claim(high);
+  return high;
+}
+
+static const char *map_file(mehari_rewind *rewind, uint64_t size)
+{
+  if (rewind->picture < 0)
     return "no memory file can be made";
-  rewind->picture = fcntl(file, F_DUPFD_CLOEXEC, 10);
-  close(file);
-  if (rewind->picture < 0 || ftruncate(rewind->picture, size + SLACK) < 0)
+  if (ftruncate(rewind->picture, size + SLACK) < 0)
     return "no memory file can be made large enough";
-  mehari_descriptor_claim(rewind->picture);
   rewind->image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rewind->picture, 0);
   return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
 }
@@ -143,9 +149,9 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
   }
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
-  if (!mehari_pictures_reserve(compare_with_base(rewind), rewind->most_pages))
+  if (!mehari_pictures_reserve(rewind->owner, compare_with_base(rewind), rewind->most_pages))
     return "there is no room for its picture beside those of other scripts";
-  const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
+  const char *refusal = map_file(rewind, rewind->pages * MEHARI_PAGE);
   rewind->is_refused_by_kernel = refusal != NULL;
   /* The file's own mapping is shared, so the ranges do not include it. */
   if (!refusal && !mehari_rewind_read_ranges(rewind))

@@ -66,7 +66,7 @@ void mehari_rewind_prepare(pTHX_ bool where_room)
   if (has_tried[where_room] || mehari_rewind_base() || impossible())
     return;
   has_tried[where_room] = true;
-  mehari_rewind_take_base(most_pages(aTHX_ where_room));
+  mehari_rewind_take_base(aTHX_ most_pages(aTHX_ where_room));
 }
 
 const char *mehari_rewind_open(pTHX_ bool where_room)
@@ -75,6 +75,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   if (refusal)
     return refusal;
   own->compares = SvTRUE(fact(aTHX_ "compare"));
+  own->owner = getpid();
   own->most_pages = most_pages(aTHX_ where_room);
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
@@ -84,6 +85,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   mehari_rewind_note_dearest(own);
   mehari_destructors_note_names(aTHX);
   mehari_rewind_tidy(aTHX);
+  own->picture = mehari_rewind_make_file();
   refusal = mehari_rewind_lay_out(own);
   if (refusal)
     return refusal;

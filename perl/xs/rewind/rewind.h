@@ -38,6 +38,6 @@ void mehari_rewind_prepare(pTHX_ bool where_room);
 void mehari_pictures_leave(void);
 /* budget.c: in the zygote. */
 void mehari_pictures_open(void); /* called before the zygote forks */
-void mehari_pictures_release(pid_t template); /* called after the template has ended */
+void mehari_pictures_release(pid_t owner); /* called after the template has ended */
 
 #endif

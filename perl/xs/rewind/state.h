@@ -93,6 +93,7 @@ typedef struct {
 
 typedef struct {
   /* The template's part. */
+  pid_t owner;        /* the process in whose name the picture is */
   int picture;        /* the memory file */
   const char *image;  /* its contents, read-only */
   uint32_t range_count, mapping_count, pages, wiped_count;
@@ -166,19 +167,18 @@ bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *));
 /* Called on the stack aside. */
 void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn));
 
-/* budget.c, called in the template. False: there is no room for a picture of this
- * number of pages. */
-bool mehari_pictures_reserve(uint32_t pages, uint64_t most);
+/* budget.c. False: there is no room for a picture of this number of pages. */
+bool mehari_pictures_reserve(pid_t owner, uint32_t pages, uint64_t most);
 
 /* base.c: the base picture. NULL: there is none. Nobody may write to it. */
 const mehari_rewind *mehari_rewind_base(void);
 /* Returns the number of the address's page in the base picture. MEHARI_REWIND_PAGES: the base
  * picture has no such page. `hint`: the number of the range that has the last page. */
 uint32_t mehari_rewind_base_page(uint64_t at, uint32_t *hint);
-bool mehari_rewind_take_base(uint64_t most_pages);
 
 /* picture.c: called in the template, and on the stack aside. */
-/* Returns NULL, or the reason for which there can be no picture. */
+int mehari_rewind_make_file(void); /* for a picture */
+/* Returns NULL, or the reason for which there can be no picture. `picture` is the file. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind);
 bool mehari_rewind_fill(mehari_rewind *rewind); /* copies the memory and seals the file */
 void mehari_rewind_take(mehari_rewind *rewind);
@@ -213,6 +213,7 @@ typedef void mehari_tell(const char *format, ...) __attribute__((format(printf, 
 void mehari_rewind_tell_checks(mehari_rewind *rewind, mehari_tell *tell);
 
 #ifdef pTHX
+void mehari_rewind_take_base(pTHX_ uint64_t most_pages); /* base.c */
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* process_number.c */
 /* variables.c */
 void mehari_rewind_watch_variables(pTHX); /* in the template */
