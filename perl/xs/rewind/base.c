@@ -7,6 +7,7 @@
 #include "rewind/rewind.h"
 #include "rewind/state.h"
 #include "process/process.h"
+#include "interpreter/interpreter.h"
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -55,14 +56,16 @@ static mehari_rewind *keep(const mehari_rewind *made)
   return NULL;
 }
 
-/* Takes the picture in a process of its own, which first tidies its memory as each template does.
- * So what tidying changes is in the base picture, too. */
+/* Takes the picture in a process of its own, which first tidies its memory and looks for destructors
+ * as each template does. So what these change is in the base picture, too. */
 static bool make(pTHX_ mehari_rewind *rewind)
 {
   int status = -1;
   pid_t maker = mehari_fork_own();
   if (!maker) {
     mehari_rewind_tidy(aTHX);
+    mehari_destructors_note(aTHX);
+    mehari_destructors_note_names(aTHX);
     _exit(mehari_rewind_lay_out(rewind) || !mehari_rewind_fill(rewind));
   }
   mehari_in_child = false;
