@@ -56,8 +56,8 @@ static mehari_rewind *keep(const mehari_rewind *made)
   return NULL;
 }
 
-/* Takes the picture in a process of its own, which first tidies its memory and looks for destructors
- * as each template does. So what these change is in the base picture, too. */
+/* Takes the picture in a process of its own, which first tidies its memory and looks for
+ * destructors, as each template does. So what these change is in the base picture, too. */
 static bool make(pTHX_ mehari_rewind *rewind)
 {
   int status = -1;
