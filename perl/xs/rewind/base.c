@@ -87,8 +87,8 @@ void mehari_rewind_take_base(pTHX_ uint64_t most_pages)
     hold(base);
   else {
     mehari_pictures_release(made->owner);
-    mehari_descriptor_release(made->picture);
-    close(made->picture);
+    made->image = NULL; /* an address in the other process */
+    mehari_rewind_drop_file(made);
   }
   munmap(made, sizeof *made);
 }

@@ -75,6 +75,16 @@ static const char *map_file(mehari_rewind *rewind, uint64_t size)
   return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
 }
 
+void mehari_rewind_drop_file(mehari_rewind *rewind)
+{
+  if (rewind->image && rewind->image != MAP_FAILED)
+    munmap((void *)rewind->image, rewind->pages * MEHARI_PAGE);
+  if (rewind->picture >= 0) {
+    mehari_descriptor_release(rewind->picture);
+    close(rewind->picture);
+  }
+}
+
 /* ---- the pages of the base picture ---- */
 
 static bool is_empty(const uint64_t *page)
@@ -149,8 +159,6 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
   }
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
-  if (!mehari_pictures_reserve(rewind->owner, compare_with_base(rewind), rewind->most_pages))
-    return "there is no room for its picture beside those of other scripts";
   const char *refusal = map_file(rewind, rewind->pages * MEHARI_PAGE);
   rewind->is_refused_by_kernel = refusal != NULL;
   /* The file's own mapping is shared, so the ranges do not include it. */
@@ -166,7 +174,6 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
 
 static void copy_memory(mehari_rewind *rewind)
 {
-  compare_with_base(rewind);
   for (uint32_t i = 0; i < rewind->range_count; i++) {
     const mehari_range *range = &rewind->ranges[i];
     uint32_t page = range->first;
@@ -186,17 +193,25 @@ static bool seal(mehari_rewind *rewind)
 
 bool mehari_rewind_fill(mehari_rewind *rewind)
 {
+  if (!mehari_pictures_reserve(rewind->owner, compare_with_base(rewind), rewind->most_pages)) {
+    mehari_rewind_refuse(rewind, "there is no room for its picture beside those of other scripts");
+    return false;
+  }
   copy_memory(rewind);
-  return seal(rewind);
+  rewind->is_refused_by_kernel = !seal(rewind);
+  if (rewind->is_refused_by_kernel)
+    mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
+  return !rewind->is_refused_by_kernel;
 }
 
 void mehari_rewind_take(mehari_rewind *rewind)
 {
-  rewind->is_refused_by_kernel = true;
+  const mehari_rewind *base = mehari_rewind_base();
   if (!mehari_rewind_fill(rewind))
-    mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
-  else if (!mehari_rewind_map_picture(rewind))
+    return;
+  rewind->is_refused_by_kernel = !mehari_rewind_map_picture(rewind);
+  if (rewind->is_refused_by_kernel)
     mehari_rewind_refuse(rewind, "the picture cannot be mapped");
-  else
-    rewind->is_refused_by_kernel = false;
+  if (base) /* the comparison has mapped all pages */
+    KERNEL(SYS_madvise, base->image, base->pages * MEHARI_PAGE, MADV_DONTNEED);
 }

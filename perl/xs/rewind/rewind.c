@@ -87,11 +87,13 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   mehari_rewind_tidy(aTHX);
   own->picture = mehari_rewind_make_file();
   refusal = mehari_rewind_lay_out(own);
-  if (refusal)
-    return refusal;
   picture_pages = own->pages;
-  mehari_rewind_on_own_stack(mehari_rewind_take, own);
-  return own->spoiled[0] ? own->spoiled : NULL;
+  if (!refusal)
+    mehari_rewind_on_own_stack(mehari_rewind_take, own);
+  refusal = own->spoiled[0] ? own->spoiled : refusal;
+  if (refusal)
+    mehari_rewind_drop_file(own);
+  return refusal;
 }
 
 const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); }

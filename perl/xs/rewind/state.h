@@ -181,6 +181,7 @@ int mehari_rewind_make_file(void); /* for a picture */
 /* Returns NULL, or the reason for which there can be no picture. `picture` is the file. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind);
 bool mehari_rewind_fill(mehari_rewind *rewind); /* copies the memory and seals the file */
+void mehari_rewind_drop_file(mehari_rewind *rewind); /* closes the file of a refused picture */
 void mehari_rewind_take(mehari_rewind *rewind);
 
 /* reach.c */
