@@ -17,7 +17,7 @@
 /* The additional size of the file after the data. A script may enlarge a mapping of malloc, so the
  * file must be longer than the data. */
 #define SLACK (UINT64_C(1) << 32)
-#define SHORTEST_RUN 4 /* pages of the base picture that are mapped together */
+#define SHORTEST_RUN 2 /* pages of the base picture that are mapped together */
 
 /* Whether a mapping has one of these flags. `wf`: the memory is empty after a fork. `dp`: the
  * kernel may empty the memory at any time. Libraries that keep random state in such memory (glibc's
