@@ -50,6 +50,37 @@ fn one_process_serves_many_requests_and_remembers_none_of_them() {
     all_memory_was_put_back(&server);
 }
 
+/// The KiB of memory that a process has written and does not share, as `peers/run` counts them.
+fn private_kib(process: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).expect("smaps");
+    let line = text.lines().find(|line| line.starts_with("Private_Dirty:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.expect("a number").parse().expect("a number")
+}
+
+/// Each script's picture holds only the pages that differ from the base picture. The comparison of
+/// all memory would read all pages, so this server does not make it.
+#[test]
+fn process_shares_nearly_all_memory_with_those_of_other_scripts() {
+    mehari_harness::needs!("libcgi-pm-perl", "libdbi-perl", "libdbd-sqlite3-perl");
+    let server = Server::builder()
+        .ladder()
+        .conf(&workers(1))
+        .conf("PerlModule CGI DBI DBD::SQLite POSIX\n")
+        .env("MEHARI_REWIND_COMPARE", "0")
+        .file("scripts/who.pl", &plain(WHO))
+        .file("scripts/other.pl", &plain(WHO))
+        .start();
+    for script in ["who.pl", "other.pl"] {
+        let who = get(&server, script);
+        for _ in 0..200 {
+            assert_eq!(get(&server, script), who);
+        }
+        let kib = private_kib(&who);
+        assert!(kib < 1_500, "{script}: {kib} KiB");
+    }
+}
+
 #[test]
 fn status_shows_the_rung_and_its_figures() {
     let server = server(&[("asks.pl", "print $$;")]);

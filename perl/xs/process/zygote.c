@@ -41,6 +41,18 @@ static void fork_explainer(pTHX_ const char *file, uint32_t question, int bell, 
   mehari_in_child = false;
 }
 
+static void become_template(pTHX_ const mehari_wanted *wanted, const char *file, const int *files, int bell, int bell_event) __attribute__((noreturn));
+static void become_template(pTHX_ const mehari_wanted *wanted, const char *file, const int *files, int bell, int bell_event)
+{
+  become_serving_process();
+  if (wanted->manner == MEHARI_TO_FORK)
+    mehari_pictures_leave();
+  if (wanted->manner != MEHARI_TO_SERVE) /* a handler may lead to a script */
+    close(mehari_stem_socket);
+  setpgid(0, wanted->worker);
+  mehari_template_run(aTHX_ file, wanted, files, bell, bell_event);
+}
+
 /* Forks the template that a worker asks for. The worker sends the template's descriptors. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
@@ -59,12 +71,11 @@ static void fork_template(pTHX_ int bell, int bell_event)
   PerlIO_flush((PerlIO *)NULL);
   if (request.wanted.manner == MEHARI_TO_EXPLAIN)
     fork_explainer(aTHX_ request.file, (uint32_t)request.wanted.mark, bell, bell_event);
-  else if (!mehari_fork_own()) {
-    become_serving_process();
-    if (request.wanted.manner != MEHARI_TO_SERVE) /* a handler may lead to a script */
-      close(mehari_stem_socket);
-    setpgid(0, request.wanted.worker);
-    mehari_template_run(aTHX_ request.file, &request.wanted, files, bell, bell_event);
+  else {
+    if (request.wanted.manner != MEHARI_TO_FORK)
+      mehari_rewind_prepare(aTHX_ request.wanted.manner == MEHARI_TO_REWIND_WHERE_ROOM);
+    if (!mehari_fork_own())
+      become_template(aTHX_ &request.wanted, request.file, files, bell, bell_event);
   }
   mehari_in_child = false;
   for (int i = 0; i < MEHARI_TEMPLATE_FILES; i++)
@@ -79,6 +90,7 @@ static void fork_worker(pTHX_ mehari_message *in, int bell, int bell_event)
   pid_t worker = mehari_fork_own();
   if (!worker) {
     become_serving_process();
+    mehari_pictures_leave();
     mehari_worker_run(aTHX_ in->files[0], in->files[1], bell, bell_event);
   }
   close(in->files[0]);

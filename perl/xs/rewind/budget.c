@@ -13,7 +13,7 @@
 #define PICTURES 1024
 
 typedef struct {
-  _Atomic pid_t template; /* 0: the entry is free */
+  _Atomic pid_t owner; /* a template, or the zygote for the base picture; 0: the entry is free */
   _Atomic uint32_t pages;
 } entry;
 static entry *pictures;
@@ -34,18 +34,18 @@ static uint64_t pages_of_all(void)
 {
   uint64_t pages = 0;
   for (int i = 0; i < PICTURES; i++)
-    if (atomic_load(&pictures[i].template))
+    if (atomic_load(&pictures[i].owner))
       pages += atomic_load(&pictures[i].pages);
   return pages;
 }
 
-bool mehari_pictures_reserve(uint32_t pages, uint64_t most)
+bool mehari_pictures_reserve(pid_t owner, uint32_t pages, uint64_t most)
 {
   if (!pictures || pages > most || pages_of_all() > most - pages)
     return false;
   for (int i = 0; i < PICTURES; i++) {
     pid_t nobody = 0;
-    if (!atomic_compare_exchange_strong(&pictures[i].template, &nobody, getpid()))
+    if (!atomic_compare_exchange_strong(&pictures[i].owner, &nobody, owner))
       continue;
     atomic_store(&pictures[i].pages, pages);
     return true;
@@ -53,11 +53,11 @@ bool mehari_pictures_reserve(uint32_t pages, uint64_t most)
   return false;
 }
 
-void mehari_pictures_release(pid_t template)
+void mehari_pictures_release(pid_t owner)
 {
   for (int i = 0; pictures && i < PICTURES; i++)
-    if (atomic_load(&pictures[i].template) == template) {
+    if (atomic_load(&pictures[i].owner) == owner) {
       atomic_store(&pictures[i].pages, 0);
-      atomic_store(&pictures[i].template, 0);
+      atomic_store(&pictures[i].owner, 0);
     }
 }

@@ -128,16 +128,41 @@ static int protection_of(const mehari_rewind *rewind, uint64_t at)
   return PROT_READ | PROT_WRITE;
 }
 
+/* Returns the end of the part, from `at` on, that lies together in one of the two files. */
+static uint64_t end_of_part(const mehari_rewind *rewind, uint32_t page, uint64_t at, uint64_t end)
+{
+  bool is_of_base = rewind->state[page] & MEHARI_PAGE_BASE;
+  for (uint32_t first = page; at < end; at += MEHARI_PAGE, page++) {
+    if (is_of_base != !!(rewind->state[page] & MEHARI_PAGE_BASE))
+      return at;
+    if (is_of_base && rewind->base_page[page] - rewind->base_page[first] != page - first)
+      return at;
+  }
+  return end;
+}
+
+static bool map_range(const mehari_rewind *rewind, const mehari_range *range, uint64_t end)
+{
+  for (uint64_t at = range->start, next; at < end; at = next) {
+    uint32_t page = range->first + (at - range->start) / MEHARI_PAGE;
+    bool is_of_base = rewind->state[page] & MEHARI_PAGE_BASE;
+    next = end_of_part(rewind, page, at, end);
+    int file = is_of_base ? mehari_rewind_base()->picture : rewind->picture;
+    uint32_t from = is_of_base ? rewind->base_page[page] : page;
+    if (KERNEL(SYS_mmap, at, next - at, range->protection, MAP_PRIVATE | MAP_FIXED, file, from * MEHARI_PAGE) != (long)at)
+      return false;
+  }
+  return true;
+}
+
 bool mehari_rewind_map_picture(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->range_count; i++) {
     const mehari_range *range = &rewind->ranges[i];
     bool has_arguments = rewind->arguments > range->start && rewind->arguments < range->end;
-    uint64_t end = has_arguments ? rewind->arguments : range->end;
     if (has_arguments)
       rewind->arguments_end = range->end;
-    long at = KERNEL(SYS_mmap, range->start, end - range->start, range->protection, MAP_PRIVATE | MAP_FIXED, rewind->picture, range->first * MEHARI_PAGE);
-    if (at != (long)range->start)
+    if (!map_range(rewind, range, has_arguments ? rewind->arguments : range->end))
       return false;
   }
   return true;
@@ -210,14 +235,15 @@ static void unmap(uint64_t start, uint64_t end)
   mehari_rewind_forget_shadow(start, end);
 }
 
-/* Unmaps the parts of this line that are not in the picture. */
-static void take_strangers_away(mehari_rewind *rewind, const line *this)
+/* Unmaps the parts of this line that are not in the picture. `first`: the first known mapping that
+ * may be in this line or in one of the lines that follow. */
+static void take_strangers_away(mehari_rewind *rewind, const line *this, uint32_t *first)
 {
   uint64_t covered = this->start;
-  for (uint32_t i = 0; i < rewind->mapping_count && covered < this->end; i++) {
+  while (*first < rewind->mapping_count && rewind->mappings[*first].end <= this->start)
+    ++*first;
+  for (uint32_t i = *first; i < rewind->mapping_count && covered < this->end; i++) {
     uint64_t start = rewind->mappings[i].start, end = rewind->mappings[i].end;
-    if (end <= covered)
-      continue;
     if (start > covered)
       unmap(covered, start < this->end ? start : this->end);
     covered = end;
@@ -251,6 +277,7 @@ static void repair(mehari_rewind *rewind)
 {
   const char *at = rewind->text;
   line this;
+  uint32_t first = 0;
   rewind->repairs++;
   if (!read_maps(rewind)) {
     mehari_rewind_refuse(rewind, "it made more mappings than can be looked through");
@@ -262,7 +289,7 @@ static void repair(mehari_rewind *rewind)
       rewind->vm_size += grown;
       rewind->vm_data += grown;
     } else if (!this.is_of_kernel) {
-      take_strangers_away(rewind, &this);
+      take_strangers_away(rewind, &this, &first);
       if (this.writable && this.is_private)
         mehari_rewind_shrink_reserve(rewind, this.start, this.end);
     }

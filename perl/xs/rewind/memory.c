@@ -80,7 +80,11 @@ static const char *contents(mehari_rewind *rewind, uint32_t page)
 {
   if (rewind->state[page] & MEHARI_PAGE_OWN)
     return rewind->own[own_index(rewind, page)];
-  return rewind->state[page] & MEHARI_PAGE_ZERO ? NULL : rewind->image + page * MEHARI_PAGE;
+  if (rewind->state[page] & MEHARI_PAGE_ZERO)
+    return NULL;
+  if (rewind->state[page] & MEHARI_PAGE_BASE)
+    return mehari_rewind_base()->image + rewind->base_page[page] * MEHARI_PAGE;
+  return rewind->image + page * MEHARI_PAGE;
 }
 
 static bool is_as_before(const char *now, const char *then, size_t length)
@@ -121,7 +125,7 @@ static void list_runs(mehari_rewind *rewind)
   }
 }
 
-/* How often a page got hot, from 0 to 15, is in the upper half of its state. */
+/* How often a page got hot, from 0 to 7, is in the upper bits of its state. */
 static unsigned times_hot(const mehari_rewind *rewind, uint32_t page) { return rewind->state[page] / MEHARI_PAGE_TIMES; }
 
 static bool stays_hot(const mehari_rewind *rewind, uint32_t page)

@@ -2,6 +2,8 @@
  * memory itself. After this an unwritten page belongs to the file, and a written page to the
  * process. /proc/self/pagemap shows which pages are written, on any kernel and without privileges.
  *
+ * Pages that the base picture has are mapped from there, and are not in the file (base.c).
+ *
  * The file is sealed: nobody can write to it, not even through a descriptor that a script may
  * find. */
 #include "rewind/state.h"
@@ -15,6 +17,7 @@
 /* The additional size of the file after the data. A script may enlarge a mapping of malloc, so the
  * file must be longer than the data. */
 #define SLACK (UINT64_C(1) << 32)
+#define SHORTEST_RUN 2 /* pages of the base picture that are mapped together */
 
 /* Whether a mapping has one of these flags. `wf`: the memory is empty after a fork. `dp`: the
  * kernel may empty the memory at any time. Libraries that keep random state in such memory (glibc's
@@ -52,18 +55,92 @@ static bool find_wiped(mehari_rewind *rewind)
   return true;
 }
 
-static const char *make_file(mehari_rewind *rewind, uint64_t size)
+int mehari_rewind_make_file(void)
 {
   int file = memfd_create("mehari picture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0)
+  int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 10);
+  if (file >= 0)
+    close(file);
+  mehari_descriptor_claim(high);
+  return high;
+}
+
+static const char *map_file(mehari_rewind *rewind, uint64_t size)
+{
+  if (rewind->picture < 0)
     return "no memory file can be made";
-  rewind->picture = fcntl(file, F_DUPFD_CLOEXEC, 10);
-  close(file);
-  if (rewind->picture < 0 || ftruncate(rewind->picture, size + SLACK) < 0)
+  if (ftruncate(rewind->picture, size + SLACK) < 0)
     return "no memory file can be made large enough";
-  mehari_descriptor_claim(rewind->picture);
   rewind->image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rewind->picture, 0);
   return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
+}
+
+void mehari_rewind_drop_file(mehari_rewind *rewind)
+{
+  if (rewind->image && rewind->image != MAP_FAILED)
+    munmap((void *)rewind->image, rewind->pages * MEHARI_PAGE);
+  if (rewind->picture >= 0) {
+    mehari_descriptor_release(rewind->picture);
+    close(rewind->picture);
+  }
+}
+
+/* ---- the pages of the base picture ---- */
+
+static bool is_empty(const uint64_t *page)
+{
+  uint64_t any = 0;
+  for (int i = 0; i < 512; i++)
+    any |= page[i];
+  return !any;
+}
+
+/* Whether the base picture has a page with the same address and contents. */
+static bool is_in_base(mehari_rewind *rewind, uint32_t page, uint64_t at, uint32_t *hint)
+{
+  const mehari_rewind *base = mehari_rewind_base();
+  uint32_t there = mehari_rewind_base_page(at, hint);
+  if (there == MEHARI_REWIND_PAGES)
+    return false;
+  rewind->base_page[page] = there;
+  if ((rewind->state[page] | base->state[there]) & MEHARI_PAGE_ZERO)
+    return rewind->state[page] & base->state[there] & MEHARI_PAGE_ZERO;
+  return mehari_rewind_equal((const char *)at, base->image + there * MEHARI_PAGE, MEHARI_PAGE);
+}
+
+/* Takes short runs of pages from the base picture back, because each run needs a mapping. Returns
+ * the number of the range's pages that the picture itself holds. */
+static uint32_t join(mehari_rewind *rewind, const mehari_range *range)
+{
+  uint32_t end = range->first + (range->end - range->start) / MEHARI_PAGE, own = 0;
+  for (uint32_t page = range->first, from; page < end;) {
+    for (from = page; page < end && rewind->state[page] & MEHARI_PAGE_BASE; page++)
+      ;
+    if (page - from < SHORTEST_RUN)
+      for (own += page - from; from < page; from++)
+        rewind->state[from] &= ~MEHARI_PAGE_BASE;
+    for (; page < end && !(rewind->state[page] & MEHARI_PAGE_BASE); page++)
+      own++;
+  }
+  return own;
+}
+
+/* Finds out which pages are zeros, and which pages the base picture has. Returns the number of
+ * pages that the picture itself holds. */
+static uint32_t compare_with_base(mehari_rewind *rewind)
+{
+  uint32_t own = 0, hint = 0;
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    uint32_t page = range->first;
+    for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++) {
+      rewind->state[page] = is_empty((const uint64_t *)at) ? MEHARI_PAGE_ZERO : 0;
+      if (is_in_base(rewind, page, at, &hint))
+        rewind->state[page] |= MEHARI_PAGE_BASE;
+    }
+    own += join(rewind, range);
+  }
+  return own;
 }
 
 /* Prepares the picture. Nothing may change the memory map between the return of this function and
@@ -82,9 +159,7 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
   }
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
-  if (!mehari_pictures_reserve(rewind->pages, rewind->most_pages))
-    return "there is no room for its picture beside those of other scripts";
-  const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
+  const char *refusal = map_file(rewind, rewind->pages * MEHARI_PAGE);
   rewind->is_refused_by_kernel = refusal != NULL;
   /* The file's own mapping is shared, so the ranges do not include it. */
   if (!refusal && !mehari_rewind_read_ranges(rewind))
@@ -97,23 +172,13 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
 
 /* ---- on the stack aside ---- */
 
-static bool is_empty(const uint64_t *page)
-{
-  uint64_t any = 0;
-  for (int i = 0; i < 512; i++)
-    any |= page[i];
-  return !any;
-}
-
 static void copy_memory(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->range_count; i++) {
     const mehari_range *range = &rewind->ranges[i];
     uint32_t page = range->first;
     for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++)
-      if (is_empty((const uint64_t *)at))
-        rewind->state[page] = MEHARI_PAGE_ZERO; /* the file has a hole there */
-      else
+      if (!(rewind->state[page] & (MEHARI_PAGE_ZERO | MEHARI_PAGE_BASE))) /* for others the file has a hole */
         mehari_rewind_copy((char *)rewind->image + page * MEHARI_PAGE, (const char *)at, MEHARI_PAGE);
   }
 }
@@ -126,14 +191,27 @@ static bool seal(mehari_rewind *rewind)
          KERNEL(SYS_mmap, rewind->image, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, rewind->picture, 0) == (long)rewind->image;
 }
 
+bool mehari_rewind_fill(mehari_rewind *rewind)
+{
+  if (!mehari_pictures_reserve(rewind->owner, compare_with_base(rewind), rewind->most_pages)) {
+    mehari_rewind_refuse(rewind, "there is no room for its picture beside those of other scripts");
+    return false;
+  }
+  copy_memory(rewind);
+  rewind->is_refused_by_kernel = !seal(rewind);
+  if (rewind->is_refused_by_kernel)
+    mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
+  return !rewind->is_refused_by_kernel;
+}
+
 void mehari_rewind_take(mehari_rewind *rewind)
 {
-  copy_memory(rewind);
-  rewind->is_refused_by_kernel = true;
-  if (!seal(rewind))
-    mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
-  else if (!mehari_rewind_map_picture(rewind))
+  const mehari_rewind *base = mehari_rewind_base();
+  if (!mehari_rewind_fill(rewind))
+    return;
+  rewind->is_refused_by_kernel = !mehari_rewind_map_picture(rewind);
+  if (rewind->is_refused_by_kernel)
     mehari_rewind_refuse(rewind, "the picture cannot be mapped");
-  else
-    rewind->is_refused_by_kernel = false;
+  if (base) /* the comparison has mapped all pages */
+    KERNEL(SYS_madvise, base->image, base->pages * MEHARI_PAGE, MADV_DONTNEED);
 }

@@ -27,7 +27,7 @@ static SV *handlers[SIG_SIZE]; /* handlers of %SIG at the time of the picture */
 
 /* ---- the template ---- */
 
-static const char *make_room(void)
+static const char *impossible(void)
 {
 #ifndef __x86_64__
   return "there is no code for this processor";
@@ -37,6 +37,14 @@ static const char *make_room(void)
     return "pages are not of 4 KiB here";
   if (getrlimit(RLIMIT_CPU, &time) == 0 && time.rlim_cur != RLIM_INFINITY)
     return "there is a limit of CPU time, which is a process's and not a request's";
+  return NULL;
+}
+
+static const char *make_room(void)
+{
+  const char *refusal = impossible();
+  if (refusal)
+    return refusal;
   own = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return own == MAP_FAILED ? "no shared memory can be had" : NULL;
 }
@@ -47,13 +55,28 @@ static SV *fact(pTHX_ const char *name)
   return value ? *value : &PL_sv_undef;
 }
 
+static uint64_t most_pages(pTHX_ bool where_room)
+{
+  return where_room ? SvUV(fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
+}
+
+void mehari_rewind_prepare(pTHX_ bool where_room)
+{
+  static bool has_tried[2];
+  if (has_tried[where_room] || mehari_rewind_base() || impossible())
+    return;
+  has_tried[where_room] = true;
+  mehari_rewind_take_base(aTHX_ most_pages(aTHX_ where_room));
+}
+
 const char *mehari_rewind_open(pTHX_ bool where_room)
 {
   const char *refusal = make_room();
   if (refusal)
     return refusal;
   own->compares = SvTRUE(fact(aTHX_ "compare"));
-  own->most_pages = where_room ? SvUV(fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
+  own->owner = getpid();
+  own->most_pages = most_pages(aTHX_ where_room);
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
   mehari_rewind_watch_variables(aTHX);
@@ -62,12 +85,15 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   mehari_rewind_note_dearest(own);
   mehari_destructors_note_names(aTHX);
   mehari_rewind_tidy(aTHX);
+  own->picture = mehari_rewind_make_file();
   refusal = mehari_rewind_lay_out(own);
-  if (refusal)
-    return refusal;
   picture_pages = own->pages;
-  mehari_rewind_on_own_stack(mehari_rewind_take, own);
-  return own->spoiled[0] ? own->spoiled : NULL;
+  if (!refusal)
+    mehari_rewind_on_own_stack(mehari_rewind_take, own);
+  refusal = own->spoiled[0] ? own->spoiled : refusal;
+  if (refusal)
+    mehari_rewind_drop_file(own);
+  return refusal;
 }
 
 const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); }
@@ -88,7 +114,7 @@ static void reset(void)
     own->replaced++;
   }
   for (uint32_t page = 0; page < own->pages; page++)
-    own->state[page] &= MEHARI_PAGE_ZERO;
+    own->state[page] &= MEHARI_PAGE_ZERO | MEHARI_PAGE_BASE;
   own->hot_count = own->run_count = own->own_count = 0;
   own->rewinds = own->looks = own->cold = own->repairs = own->wrong_pages = 0;
   own->spoiled[0] = own->loaded[0] = '\0';
@@ -180,6 +206,9 @@ void mehari_rewind_begin(pTHX)
   own->child = getpid();
   madvise(own, sizeof *own, MADV_DONTFORK);
   madvise((void *)own->image, own->pages * MEHARI_PAGE, MADV_DONTFORK);
+  const mehari_rewind *base = mehari_rewind_base();
+  if (base)
+    madvise((void *)base->image, base->pages * MEHARI_PAGE, MADV_DONTFORK);
   const char *refusal = mehari_rewind_open_files(own);
   if (refusal)
     give_up(refusal);

@@ -31,8 +31,13 @@ bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewoun
 bool mehari_rewind_is_refused_by_kernel(void);
 /* budget.c: true at the first call in any template of the zygote. */
 bool mehari_pictures_say_refusal(void);
+/* Takes the base picture, once. Called in the process that forks templates, before it forks one
+ * that may rewind. */
+void mehari_rewind_prepare(pTHX_ bool where_room);
+/* base.c: called after the fork in a process that takes no picture. */
+void mehari_pictures_leave(void);
 /* budget.c: in the zygote. */
 void mehari_pictures_open(void); /* called before the zygote forks */
-void mehari_pictures_release(pid_t template); /* called after the template has ended */
+void mehari_pictures_release(pid_t owner); /* called after the template has ended */
 
 #endif

@@ -46,7 +46,8 @@ enum {
   MEHARI_PAGE_WARM = 2, /* was found written once */
   MEHARI_PAGE_HOT = 4, /* no longer tracked; copied back each time */
   MEHARI_PAGE_OWN = 8, /* differs from the template's picture: the copy is in `own` */
-  MEHARI_PAGE_TIMES = 16 /* from this bit on: how often the page got hot */
+  MEHARI_PAGE_BASE = 16, /* equals a page of the base picture, and is mapped from there */
+  MEHARI_PAGE_TIMES = 32 /* from this bit on: how often the page got hot, from 0 to 7 */
 };
 
 /* State of the kernel that a request may have changed. What `mehari_rewind_reach` does not find
@@ -92,6 +93,7 @@ typedef struct {
 
 typedef struct {
   /* The template's part. */
+  pid_t owner;        /* the process in whose name the picture is */
   int picture;        /* the memory file */
   const char *image;  /* its contents, read-only */
   uint32_t range_count, mapping_count, pages, wiped_count;
@@ -151,6 +153,7 @@ typedef struct {
   uint32_t own_page[MEHARI_REWIND_OWN];
   uint64_t own_at[MEHARI_REWIND_OWN]; /* the pages' addresses */
   uint8_t state[MEHARI_REWIND_PAGES], quiet[MEHARI_REWIND_PAGES];
+  uint32_t base_page[MEHARI_REWIND_PAGES]; /* of pages with MEHARI_PAGE_BASE: their numbers there */
   uint64_t entries[8192]; /* of pagemap */
   char text[1 << 20];     /* of /proc */
   char stack[256 << 10] __attribute__((aligned(4096)));
@@ -164,13 +167,21 @@ bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *));
 /* Called on the stack aside. */
 void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn));
 
-/* budget.c, called in the template. False: there is no room for a picture of this
- * number of pages. */
-bool mehari_pictures_reserve(uint32_t pages, uint64_t most);
+/* budget.c. False: there is no room for a picture of this number of pages. */
+bool mehari_pictures_reserve(pid_t owner, uint32_t pages, uint64_t most);
+
+/* base.c: the base picture. NULL: there is none. Nobody may write to it. */
+const mehari_rewind *mehari_rewind_base(void);
+/* Returns the number of the address's page in the base picture. MEHARI_REWIND_PAGES: the base
+ * picture has no such page. `hint`: the number of the range that has the last page. */
+uint32_t mehari_rewind_base_page(uint64_t at, uint32_t *hint);
 
 /* picture.c: called in the template, and on the stack aside. */
-/* Returns NULL, or the reason for which there can be no picture. */
+int mehari_rewind_make_file(void); /* for a picture */
+/* Returns NULL, or the reason for which there can be no picture. `picture` is the file. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind);
+bool mehari_rewind_fill(mehari_rewind *rewind); /* copies the memory and seals the file */
+void mehari_rewind_drop_file(mehari_rewind *rewind); /* closes the file of a refused picture */
 void mehari_rewind_take(mehari_rewind *rewind);
 
 /* reach.c */
@@ -203,6 +214,7 @@ typedef void mehari_tell(const char *format, ...) __attribute__((format(printf, 
 void mehari_rewind_tell_checks(mehari_rewind *rewind, mehari_tell *tell);
 
 #ifdef pTHX
+void mehari_rewind_take_base(pTHX_ uint64_t most_pages); /* base.c */
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* process_number.c */
 /* variables.c */
 void mehari_rewind_watch_variables(pTHX); /* in the template */
