@@ -208,7 +208,7 @@ sub run_online {
 sub enter {
     my ($self, $alone, $command, $env, $line) = @_;
     my @user  = $self->{foreign} ? () : @USER;
-    my @words = $self->emulated('unshare', @user, @OWN, $alone ? '--net' : (), $^X, __FILE__, $alone, @$self{qw(path rust work)}, $command);
+    my @words = $self->emulated('unshare', @user, @OWN, $alone ? '--net' : (), $^X, __FILE__, $alone, $self->{foreign} ? 1 : 0, @$self{qw(path rust work)}, $command);
     $running = open(my $output, '-|') // die "tests: fork: $!\n";
     if (!$running) {
         open STDIN, '<', '/dev/null';
@@ -252,10 +252,11 @@ sub quietly {
 main(@ARGV) unless caller;
 
 sub main {
-    my ($alone, $root, $rust, $work, $command, @env) = @_;
+    my ($alone, $is_emulated, $root, $rust, $work, $command, @env) = @_;
     raise_loopback() if $alone;
     mount('--bind', $root, $root);
     mount_kernel($root, $alone);
+    Emulation::keep($root) if $is_emulated;
     if ($rust ne '') {
         mount('--bind', $rust, "$root/opt/rust");
         mount('-o', 'remount,bind,ro', "$root/opt/rust");

@@ -42,6 +42,14 @@ sub emulator {
     return $path;
 }
 
+# Keeps the emulator where the command makes ROOT its root folder: the kernel forgets the emulator
+# with the last mount of this file system.
+sub keep {
+    my ($root) = @_;
+    system('mount', '-t', 'binfmt_misc', 'none', "$root$KERNEL") == 0 or die "mount: $root$KERNEL\n";
+    return;
+}
+
 # The code below runs as a program of its own.
 main(@ARGV) unless caller;
 
