@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages image portable install-program clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages image portable own cross install-program clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -98,17 +98,32 @@ install-program:
 	$(RELEASE) manual $(DESTDIR)$(PREFIX)/share
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
 
-deb: build ## Debian packages for Debian 12 and 13, each built in a new minimal root, in target/packages (SUITES="bookworm trixie")
+# ARCH is Debian's name of a processor. The program and the packages for another one than this
+# machine's are cross-built, and their tests run under emulation.
+NATIVE  = $(shell dpkg --print-architecture)
+ARCH    = $(NATIVE)
+MACHINE = $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(ARCH)))
+CROSS   = $(filter-out $(NATIVE),$(ARCH))
+
+deb: ## Debian packages for Debian 12 and 13, each built in a new minimal root, in target/packages (SUITES="bookworm trixie" ARCH=arm64)
 	@packaging/install-needs fresh packages
-	$(PERL) packaging/build-deb $(RELEASE) $(TARGET)/packages $(or $(SUITES),bookworm trixie)
+	@$(MAKE) --no-print-directory $(if $(CROSS),cross,build)
+	$(PERL) packaging/build-deb $(if $(CROSS),$(TARGET)/portable/$(MACHINE)-unknown-linux-gnu/release/mehari,$(RELEASE)) $(TARGET)/packages $(or $(SUITES),bookworm trixie)
 
-packages: deb ## install, run, upgrade, remove and purge the packages of `make deb` in new minimal Debian roots (SUITES=...)
-	$(PERL) tests/packages $(TARGET)/packages $(or $(SUITES),bookworm trixie)
+packages: deb ## install, run, upgrade, remove and purge the packages of `make deb` in new minimal Debian roots (SUITES=... ARCH=arm64)
+	$(PERL) tests/packages $(TARGET)/packages $(ARCH) $(or $(SUITES),bookworm trixie)
 
-portable: rust ## a program for glibc 2.28 or newer (Debian 10, RHEL 8) with the sources of its Perl side, in target/packages; runs it in a root of bullseye (SUITES=...)
+portable: rust ## a program for glibc 2.28 or newer (Debian 10, RHEL 8) with the sources of its Perl side, in target/packages; runs it in a root of bullseye (SUITES=... ARCH=arm64)
 	@packaging/install-needs build fresh portable
+	@$(MAKE) --no-print-directory $(if $(CROSS),cross,own)
+	$(PERL) tests/portable $(TARGET)/packages/mehari-*-linux-$(MACHINE).tar.gz $(or $(SUITES),bullseye)
+
+# The portable archive for this machine's processor, and for another one.
+own:
 	packaging/build-portable "$(CARGO)" $(TARGET)
-	$(PERL) tests/portable $(TARGET)/packages/mehari-*-linux-x86_64.tar.gz $(or $(SUITES),bullseye)
+cross: rust
+	@packaging/install-needs build fresh portable cross
+	$(PERL) packaging/build-cross $(TARGET) $(ARCH)
 
 IMAGE_SUITE ?= bookworm
 image: build ## an OCI image of Debian 12 in target/image, made without a container program, and its test

@@ -6,6 +6,9 @@ package DebianRoot;
 # Packages come from the apt sources of this machine. `download` fetches packages with the machine's
 # network. The installation and the commands see only the loopback interface. Commands run as root
 # of the namespaces. The caller is root, or has a range of user ids (/etc/subuid).
+#
+# A root may be of another processor, or have packages of another processor: Emulation.pm runs its
+# programs then.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -17,6 +20,7 @@ use POSIX ();
 use Socket qw(AF_INET SOCK_DGRAM);
 
 my $CHECKOUT = abs_path(dirname(__FILE__) . '/../..');
+require "$CHECKOUT/tests/lib/Emulation.pm";
 my $HOME     = '/root';
 my $PLACE    = '/srv';    # where users that a server becomes may go, which is not so in root's home
 my $PATH     = '/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -25,12 +29,14 @@ my @USER     = $> == 0 ? () : qw(--user --map-root-user --map-auto);
 my @OWN      = qw(--mount --pid --ipc --uts --fork --kill-child);
 my @DEVICES  = grep { -e "/dev/$_" } qw(null zero full random urandom tty fuse);
 
-# Returns the reason why this machine cannot make a root, or '' if it can.
+# Returns the reason why this machine cannot make a root, or '' if it can. `$machine` is Debian's
+# name of the root's processor, if that is another one.
 sub obstacle {
+    my ($machine) = @_;
     my $said = qx(unshare @USER @OWN --net mount -t tmpfs none /mnt 2>&1);
     return $said =~ s/\s+\z//r || 'unshare fails' if $?;
     return 'mmdebstrap is not installed' unless grep { -x "$_/mmdebstrap" } split /:/, $ENV{PATH};
-    return '';
+    return defined $machine && $machine ne native() ? Emulation::obstacle($machine) : '';
 }
 
 # The directory of all written files. `remove` deletes it. `remove` also runs at the end of the
@@ -63,12 +69,33 @@ sub remove {
 $SIG{$_} = sub { remove(); exit 130 } for qw(INT TERM HUP PIPE);
 END { my $status = $?; remove(); $? = $status }
 
-# Makes a root of the release SUITE with apt, the essential packages and the named packages. Dies if
+# Debian's name of this machine's processor.
+sub native {
+    chomp(my $machine = qx(dpkg --print-architecture));
+    return $machine;
+}
+
+# Makes a root of the release SUITE with apt, the essential packages and the named packages. Names
+# such as `libc6:arm64` are of another processor, whose programs the root then runs too. Dies if
 # this fails.
 sub new {
     my ($class, $suite, @packages) = @_;
-    my $self    = bless {suite => $suite, path => folder() . "/$suite", rust => '', work => '/'}, $class;
-    my $archive = $kept ? "$kept/$suite-" . md5_hex(join ' ', sort @packages) . '.tar' : "$self->{path}.tar";
+    my ($foreign) = map { /:(\w+)\z/ } @packages;
+    return $class->make($suite, [native(), $foreign // ()], @packages);
+}
+
+# Makes such a root whose packages are all of one processor, this machine's or another one.
+sub of_machine {
+    my ($class, $machine, $suite, @packages) = @_;
+    return $class->make($suite, [$machine], @packages);
+}
+
+sub make {
+    my ($class, $suite, $machines, @packages) = @_;
+    my ($foreign) = grep { $_ ne native() } @$machines;
+    my $self = bless {suite => $suite, path => folder() . "/$suite", rust => '', work => '/', machines => $machines, foreign => $foreign}, $class;
+    my @words   = (sort(@packages), "@$machines" eq native() ? () : @$machines);
+    my $archive = $kept ? "$kept/$suite-" . md5_hex("@words") . '.tar' : "$self->{path}.tar";
     $self->archive($archive, @packages) unless -e $archive;
     mkdir $self->{path};
     $self->restore($archive);
@@ -90,13 +117,20 @@ sub of {
 sub archive {
     my ($self, $archive, @packages) = @_;
     my @mirrors = map { "deb $_" } sources($self->{suite});
-    my $mode    = $> == 0 ? 'root' : 'unshare';
+    my $mode    = $> == 0 || $self->{foreign} ? 'root' : 'unshare';
     my @apt     = qx(apt-config dump) =~ /^(Acquire::https?::.*\S)$/mg;
     push @apt, 'Acquire::Check-Valid-Until "false";' if $self->{suite} =~ $UNSTABLE; # a mirror may be old
     my @include = @packages ? '--include=' . join ',', @packages : ();
     unlink "$archive.new.tar";
-    $self->quietly('mmdebstrap', '--variant=minbase', "--mode=$mode", (map { "--aptopt=$_" } @apt), @include, $self->{suite}, "$archive.new.tar", @mirrors);
+    my @machines = $self->{foreign} ? ('--skip=check/qemu', '--architectures=' . join ',', @{$self->{machines}}) : ();
+    $self->quietly($self->emulated('mmdebstrap', '--variant=minbase', "--mode=$mode", @machines, (map { "--aptopt=$_" } @apt), @include, $self->{suite}, "$archive.new.tar", @mirrors));
     rename "$archive.new.tar", $archive or die "tests: $archive: $!\n";
+}
+
+# Returns the words of a command that runs @_ with the programs of the root's processors.
+sub emulated {
+    my ($self, @words) = @_;
+    return $self->{foreign} ? Emulation::command($self->{foreign}, @words) : @words;
 }
 
 # `save` saves a folder of the root as an archive. `restore` unpacks the archive in this or another
@@ -127,21 +161,27 @@ sub sources {
     return sort keys %lines;
 }
 
-# Copies the last commit of the checkout as `git clone` does, the crates for the build, and axe-core
-# if npm can fetch it here: a root has no npm and no network. Rust itself is mounted and not copied.
+# Copies the last commit of the checkout as `git clone` does, and the crates for the build.
+sub bring_sources {
+    my ($self, $clone) = @_;
+    $self->quietly(qw(cargo fetch --locked --manifest-path), "$CHECKOUT/Cargo.toml");
+    my $registry = ($ENV{CARGO_HOME} // "$ENV{HOME}/.cargo") . '/registry';
+    $self->in_place("mkdir -p .$HOME/.cargo/registry; cp -a '$registry/cache' '$registry/index' .$HOME/.cargo/registry"
+        . "; git clone --quiet --no-local '$CHECKOUT' '.$PLACE/$clone'");
+    $self->{work} = "$PLACE/$clone";
+}
+
+# Does this, shows this machine's Rust to the root, and copies axe-core if npm can fetch it here: a
+# root has no npm and no network. Rust itself is mounted and not copied.
 sub bring {
     my ($self, $clone) = @_;
     my $sysroot = qx(rustc --print sysroot);
     chomp $sysroot;
     die "tests: Rust of a package cannot be shown to another release; rustup's can (https://rustup.rs)\n" if $sysroot eq '/usr' || !-x "$sysroot/bin/cargo";
     $self->{rust} = $sysroot;
-    $self->quietly(qw(cargo fetch --locked --manifest-path), "$CHECKOUT/Cargo.toml");
-    my $registry = ($ENV{CARGO_HOME} // "$ENV{HOME}/.cargo") . '/registry';
-    $self->in_place("mkdir -p .$HOME/.cargo/registry; cp -a '$registry/cache' '$registry/index' .$HOME/.cargo/registry"
-        . "; git clone --quiet --no-local '$CHECKOUT' '.$PLACE/$clone'");
+    $self->bring_sources($clone);
     $self->quietly("$CHECKOUT/packaging/install-axe", "$CHECKOUT/target");
     $self->in_place("if [ -d '$CHECKOUT/target/axe' ]; then mkdir '.$PLACE/$clone/target'; cp -a '$CHECKOUT/target/axe' '.$PLACE/$clone/target'; fi");
-    $self->{work} = "$PLACE/$clone";
 }
 
 # Downloads the packages of these lists in packaging/needs, but does not install them.
@@ -170,7 +210,8 @@ sub run_online {
 
 sub enter {
     my ($self, $alone, $command, $env, $line) = @_;
-    my @words = ('unshare', @USER, @OWN, $alone ? '--net' : (), $^X, __FILE__, $alone, @$self{qw(path rust work)}, $command);
+    my @user  = $self->{foreign} ? () : @USER;
+    my @words = $self->emulated('unshare', @user, @OWN, $alone ? '--net' : (), $^X, __FILE__, $alone, $self->{foreign} ? 1 : 0, @$self{qw(path rust work)}, $command);
     $running = open(my $output, '-|') // die "tests: fork: $!\n";
     if (!$running) {
         open STDIN, '<', '/dev/null';
@@ -214,10 +255,11 @@ sub quietly {
 main(@ARGV) unless caller;
 
 sub main {
-    my ($alone, $root, $rust, $work, $command, @env) = @_;
+    my ($alone, $is_emulated, $root, $rust, $work, $command, @env) = @_;
     raise_loopback() if $alone;
     mount('--bind', $root, $root);
     mount_kernel($root, $alone);
+    Emulation::keep($root) if $is_emulated;
     if ($rust ne '') {
         mount('--bind', $rust, "$root/opt/rust");
         mount('-o', 'remount,bind,ro', "$root/opt/rust");

@@ -40,27 +40,56 @@ sub site_runs {
     write_file('/srv/site/perl/registry.pl', "#!/usr/bin/perl\nuse Apache2::RequestUtil ();\nmy \$r = shift;\n\$r->content_type('text/plain');\nprint 'registry ', ref \$r;\n");
     write_file('/srv/site/cgi/script.cgi', "#!/usr/bin/perl\nuse CGI;\nprint CGI->new->header('text/plain'), 'script ', CGI->new->param('a') // '';\n");
     write_file('/srv/site/app.psgi', "use Mehari::State;\nsub { [200, ['Content-Type' => 'text/plain'], [\"application \$Mehari::State::VERSION\"]] }\n");
+    for my $script (qw(one two)) {
+        write_file("/srv/site/own/$script.pl", "#!/usr/bin/perl\nour \$count;\n\$count++;\nprint qq(Content-Type: text/plain\\n\\n$script \$count);\n");
+        chmod 0755, "/srv/site/own/$script.pl";
+    }
     chmod 0755, '/srv/site/perl/registry.pl', '/srv/site/cgi/script.cgi';
+    make_path('/srv/site-log');
+    chown((getpwnam 'mehari')[2, 3], '/srv/site-log') if getpwnam 'mehari';
     write_file('/srv/site.conf', <<'END');
 ServerRoot   /srv/site
 DocumentRoot /srv/site
+ErrorLog     /srv/site-log/error.log
+Alias        /fork/ /srv/site/own/
+Alias        /rewind/ /srv/site/own/
 ScriptAlias  /cgi-bin/ /srv/site/cgi/
 <Location /perl>
     SetHandler          perl-script
     PerlResponseHandler ModPerl::Registry
     Options             +ExecCGI
 </Location>
+<Location /fork>
+    SetHandler          perl-script
+    PerlResponseHandler Mehari::Fork
+    Options             +ExecCGI
+    PerlOptions         +ParseHeaders
+</Location>
+<Location /rewind>
+    SetHandler          perl-script
+    PerlResponseHandler Mehari::Rewind
+    Options             +ExecCGI
+    PerlOptions         +ParseHeaders
+</Location>
 <Location /app>
     SetHandler psgi
     PSGIApp    /srv/site/app.psgi
 </Location>
 END
+    run('mehari', 'check', '-f', '/srv/site.conf');
     my $server = serve('mehari', 'serve', '-f', '/srv/site.conf', '--listen', '127.0.0.1:0');
     expect($server, '/index.html', qr/^a file$/);
     expect($server, '/perl/registry.pl', qr/^registry Apache2::RequestRec$/);
     expect($server, '/cgi-bin/script.cgi?a=b', qr/^script b$/);
     expect($server, '/app', qr/^application [\d.]+$/);
+    for my $rung (qw(fork rewind)) {
+        for my $script (qw(one two)) { expect($server, "/$rung/$script.pl", qr/^$script 1$/) for 1 .. 2 }
+    }
     stop($server);
+    # Other processors have no code of the rung rewind.
+    my $said = () = read_file('/srv/site-log/error.log') =~ /does not allow the rung rewind/g;
+    my $expected = (POSIX::uname())[4] eq 'x86_64' ? 0 : 1;
+    $said == $expected or die "the log says $said times that the rung rewind cannot be, expected $expected\n";
 }
 
 sub site_runs_without_a_build {
@@ -222,6 +251,13 @@ sub write_file {
     make_path($path =~ s{/[^/]*\z}{}r);
     open my $out, '>', $path or die "$path: $!\n";
     print $out $text;
+}
+
+sub read_file {
+    my ($path) = @_;
+    open my $in, '<', $path or die "$path: $!\n";
+    local $/;
+    return scalar <$in>;
 }
 
 sub output {

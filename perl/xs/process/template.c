@@ -130,10 +130,10 @@ static void tell_rung(void)
     mehari_rewind_report(file);
   if (!as_fork || atomic_exchange(&turn->has_logged_rung, true))
     return;
-  if (!mehari_rewind_is_refused_by_kernel())
+  if (!mehari_rewind_is_refused_here())
     mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", task, as_fork);
   else if (mehari_pictures_say_refusal())
-    mehari_logf(MEHARI_LOG_WARN, "this kernel or container does not allow the rung rewind (%s): scripts on it and on auto run as on fork", as_fork);
+    mehari_logf(MEHARI_LOG_WARN, "this processor, kernel or container does not allow the rung rewind (%s): scripts on it and on auto run as on fork", as_fork);
   mehari_rewind_report_refusal(file, as_fork);
 }
 

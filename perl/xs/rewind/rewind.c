@@ -24,17 +24,28 @@
 static mehari_rewind *own;
 static uint32_t picture_pages; /* `own->pages`, in memory that no child can change */
 static SV *handlers[SIG_SIZE]; /* handlers of %SIG at the time of the picture */
+static bool is_refused_by_machine;
 
 /* ---- the template ---- */
 
-static const char *impossible(void)
+/* Returns the reason why no process can be rewound on this machine, or NULL. */
+static const char *refusal_of_machine(void)
 {
 #ifndef __x86_64__
   return "there is no code for this processor";
+#else
+  return sysconf(_SC_PAGESIZE) == (long)MEHARI_PAGE ? NULL : "pages are not of 4 KiB here";
 #endif
+}
+
+/* Returns the reason why this process cannot be rewound, or NULL. */
+static const char *impossible(void)
+{
+  const char *refusal = refusal_of_machine();
+  is_refused_by_machine = refusal != NULL;
+  if (refusal)
+    return refusal;
   struct rlimit time;
-  if (sysconf(_SC_PAGESIZE) != (long)MEHARI_PAGE)
-    return "pages are not of 4 KiB here";
   if (getrlimit(RLIMIT_CPU, &time) == 0 && time.rlim_cur != RLIM_INFINITY)
     return "there is a limit of CPU time, which is a process's and not a request's";
   return NULL;
@@ -103,7 +114,10 @@ const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled 
 bool mehari_rewind_is_sound(void) { return picture_pages && own->pages == picture_pages && own->range_count; }
 bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
 bool mehari_rewind_was_refused(void) { return own->refused; }
-bool mehari_rewind_is_refused_by_kernel(void) { return own && own != MAP_FAILED && own->is_refused_by_kernel; }
+bool mehari_rewind_is_refused_here(void)
+{
+  return is_refused_by_machine || (own && own != MAP_FAILED && own->is_refused_by_kernel);
+}
 
 /* ---- its child ---- */
 

@@ -28,7 +28,7 @@ bool mehari_rewind_is_sound(void);
 bool mehari_rewind_has_rewound(void); /* whether the child has been rewound at least once */
 bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewound either */
 /* Whether the kernel, or the container's rules, refused what every script would need. */
-bool mehari_rewind_is_refused_by_kernel(void);
+bool mehari_rewind_is_refused_here(void);
 /* budget.c: true at the first call in any template of the zygote. */
 bool mehari_pictures_say_refusal(void);
 /* Takes the base picture, once. Called in the process that forks templates, before it forks one

@@ -51,13 +51,13 @@ impl Identity {
 
     pub fn of(stat: &Stat) -> Identity {
         let nanoseconds =
-            |seconds: u64, rest: u64| i128::from(seconds as i64) * 1_000_000_000 + i128::from(rest);
+            |seconds: i64, rest: u64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Identity {
             device: stat.st_dev,
             inode: stat.st_ino,
             size: stat.st_size as u64,
-            modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
-            changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+            modified: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec),
+            changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec),
         }
     }
 }

@@ -48,7 +48,7 @@ fn mark(stat: &Stat) -> u64 {
         stat.st_dev,
         stat.st_ino,
         stat.st_size as u64,
-        stat.st_mtime,
+        stat.st_mtime as i64 as u64, // the sign depends on the processor
         stat.st_mtime_nsec,
     ])
 }
