@@ -157,6 +157,33 @@ fn killed_zygote_is_replaced_and_no_request_fails() {
 }
 
 #[test]
+fn worker_that_a_killed_zygote_was_asked_for_is_asked_for_again() {
+    let mut server = simple(1).start();
+    let pid = server
+        .get("/registry/pid.pl")
+        .expect(200)
+        .parse()
+        .expect("a pid");
+    let zygote = server.zygotes()[0];
+    processes::signal(zygote, Signal::Stop);
+    processes::signal(pid, Signal::Kill);
+    let states = || {
+        let workers = server.status()["pool"]["workers"].clone();
+        let all = workers.as_array().cloned().unwrap_or_default();
+        all.into_iter()
+            .map(|one| one["state"].clone())
+            .collect::<Vec<_>>()
+    };
+    let asked = eventually(PATIENCE, || states() == ["starting"]);
+    assert!(asked, "no worker was asked for: {:?}", states());
+    processes::signal(zygote, Signal::Kill);
+    assert_eq!(server.get("/registry/hello.pl").expect(200), "Hello");
+    assert_eq!(states().len(), 1, "{:?}", states());
+    is_well(&server);
+    server.rebase();
+}
+
+#[test]
 fn worker_retires_after_its_requests_without_failing_one() {
     let server = simple(2).conf("MaxConnectionsPerChild 20\n").start();
     let mut seen = std::collections::HashSet::new();

@@ -107,6 +107,36 @@ fn all_problems_of_a_configuration_are_reported_together() {
 }
 
 #[test]
+fn problems_of_the_configuration_and_of_its_htaccess_files_are_reported_together() {
+    let site = Site::new();
+    let root = site.root().display().to_string();
+    let text = "DocumentRoot htdocs\nListne 127.0.0.1:0\n\
+                <Directory @ROOT@/htdocs>\nAllowOverride All\nRequire al granted\n</Directory>\n\
+                <Directory @ROOT@/htdocs/closed>\nAllowOverride None\n</Directory>\n";
+    site.write("httpd.conf", &text.replace("@ROOT@", &root));
+    for folder in ["shop", "closed"] {
+        site.write(&format!("htdocs/{folder}/.htaccess"), "RewriteEngin On\n");
+    }
+    let said = told(&site, &["check"]);
+    for line in [
+        "httpd.conf:2:1: ",
+        "httpd.conf:5:",
+        "htdocs/shop/.htaccess:1:1: ",
+        "mehari check: 3 problems; ",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let said = told(&site, &["check", "--text-only"]);
+    assert!(said.contains("mehari check: 2 problems; "), "{said}");
+    site.write("htdocs/shop/.htaccess", "RewriteEngine On\n");
+    let said = told(&site, &["check"]);
+    assert!(said.contains("mehari check: 2 problems; "), "{said}");
+    std::fs::remove_file(site.path("httpd.conf")).expect("it exists");
+    let said = told(&site, &["check"]);
+    assert!(said.contains("mehari check: 1 problem; "), "{said}");
+}
+
+#[test]
 fn a_check_leaves_nothing_behind_and_runs_no_server_handlers() {
     let site = Site::new();
     let root = site.root().display();

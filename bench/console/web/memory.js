@@ -25,7 +25,7 @@ export class MemoryPage {
     ], "private");
     this.formula = el("p", { class: "quiet" });
     this.element = el("div", {}, this.figures.element,
-      el("p", {}, "Proportional divides each shared page by the processes that map the page, so its sum is the memory that is free again when the server ends. Unshared memory was shared with the zygote until the worker wrote to it."),
+      el("p", {}, "Proportional divides each shared page by the processes that map the page, so its sum counts each page once. Unshared memory was shared with the zygote until the worker wrote to it."),
       this.formula, this.table.element);
     this.read_at = -Infinity;
   }

@@ -56,17 +56,21 @@ const STOP_INTERVAL: Duration = Duration::from_millis(10);
 const THIS_THREAD: u32 = 0;
 
 impl Sampler {
-    /// Makes a sampler for these processes.
+    /// Makes a sampler for these processes. Of several, those are left out that cannot be profiled,
+    /// because a worker may end at any time. [`Sampler::run`] tries again.
     ///
     /// # Errors
-    /// The reason for which one of the processes cannot be profiled.
+    /// The reason for which none of the processes can be profiled.
     pub fn new(pids: &[u32]) -> Result<Sampler, ProfileError> {
         let mut sampler = Sampler::without_processes();
+        let mut first = None;
         for &pid in pids {
-            sampler.add(pid)?;
+            if let Err(error) = sampler.add(pid) {
+                first.get_or_insert(error);
+            }
         }
         if sampler.subjects.is_empty() {
-            return Err(ProfileError::Nothing);
+            return Err(first.unwrap_or(ProfileError::Nothing));
         }
         Ok(sampler)
     }

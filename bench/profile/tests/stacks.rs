@@ -6,6 +6,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn sampled(program: &str) -> Profile {
+    sampled_beside(program, &[])
+}
+
+/// Samples a program and these processes.
+fn sampled_beside(program: &str, others: &[u32]) -> Profile {
     let file = format!("{}/tests/perl/{program}", env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new("perl");
     let mut child = command
@@ -22,7 +27,8 @@ fn sampled(program: &str) -> Profile {
         rate: 100.0,
         ..SamplingPlan::default()
     };
-    let sampler = Sampler::new(&[child.id()]).expect("a perl");
+    let pids = [others, &[child.id()]].concat();
+    let sampler = Sampler::new(&pids).expect("a perl");
     let profile = sampler.run(&plan, &mut Vec::new, &|| false);
     child.kill().expect("it lives");
     child.wait().expect("its end");
@@ -67,6 +73,16 @@ fn process_that_waits_is_read_once() {
     assert!(seen.len() > 10, "{seen:?}");
     let last = seen[seen.len() - 1].stack;
     assert!(seen[1..].iter().all(|it| it.stack == last), "{seen:?}");
+}
+
+#[test]
+fn process_that_has_ended_keeps_no_other_from_being_sampled() {
+    let mut gone = Command::new("true").spawn().expect("true runs");
+    gone.wait().expect("its end");
+    let profile = sampled_beside("deep.pl", &[gone.id()]);
+    assert_eq!(profile.facts.processes, 1);
+    assert!(!profile.observations.is_empty());
+    assert!(Sampler::new(&[gone.id()]).is_err());
 }
 
 #[test]

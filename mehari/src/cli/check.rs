@@ -4,7 +4,7 @@
 //! object.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::arguments;
@@ -12,7 +12,7 @@ use crate::cli::serve::checks::Findings;
 use clap::Parser;
 use meaning::Description;
 use mehari_config::{Interpreter, Note, NoteKind, Problems, Site, Unasked};
-use mehari_front::{survey, Survey};
+use mehari_front::{htaccess_problems, survey, Survey};
 
 mod meaning;
 mod output;
@@ -67,7 +67,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             } else {
                 &mut perl
             };
-            Site::load_with(conf, &options.define, perl).map_err(Refused::Problems)
+            load(conf, &options, perl)
         }
         (None, Some(path)) => Site::zero(path, None).map_err(Refused::Path),
         (None, None) => return ExitCode::from(2),
@@ -109,6 +109,21 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(_) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(1),
     }
+}
+
+/// Reads the configuration. If it has problems, those of the .htaccess files are added, so that one
+/// check reports all of them.
+fn load(conf: &Path, options: &Options, perl: &mut dyn Interpreter) -> Result<Site, Refused> {
+    let (site, mut problems) = Site::read_with(conf, &options.define, perl);
+    if problems.is_empty() {
+        return Ok(site);
+    }
+    let is_read = !site.source.files.is_empty();
+    if is_read && !options.text_only {
+        problems.extend(htaccess_problems(&site, &served::reachable(&site)));
+    }
+    let notes = site.source.notes;
+    Err(Refused::Problems(Problems { problems, notes }))
 }
 
 /// Checks what depends on this machine: .htaccess files, certificates, the user, and whether Perl

@@ -138,11 +138,12 @@ fn tell_memory(memory: &Value, text: &mut String) {
     let _ = writeln!(
         text,
         "\nmemory of the {} processes of Perl: {} in all; the formula shared + private says {} \
-         ({:+.1} %)",
+         ({:+.1} %)\nfree again when these processes end: {}",
         memory["processes"],
         size(&memory["pss"]),
         size(&memory["formula"]),
-        100.0 * (formula / pss - 1.0)
+        100.0 * (formula / pss - 1.0),
+        size(&memory["freed"]),
     );
 }
 

@@ -72,6 +72,18 @@ impl Site {
         Site::load_with_lines(conf, defines, &[], interpreter)
     }
 
+    /// Reads `conf` as [`Site::load_with`] does, but returns a site although the configuration has
+    /// problems: the site of the lines that have none. Such a site may be described but not served.
+    pub fn read_with(
+        conf: &Path,
+        defines: &[String],
+        interpreter: &mut dyn Interpreter,
+    ) -> (Site, Vec<Problem>) {
+        let mut reader = Reader::new(defines, Some(interpreter));
+        reader.read_first(conf);
+        reader.conclude()
+    }
+
     /// Reads `conf`, then lines that stand in no file: those of the command line's `-c`.
     ///
     /// # Errors

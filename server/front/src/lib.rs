@@ -47,7 +47,7 @@ pub use mehari_net::socket::{Listener, ListenerOptions};
 pub use mehari_net::tls::{warnings as certificate_warnings, Hosts, Trouble};
 pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
-pub use routing::{places_of, survey, ServedUrl, Survey, SurveyedPlace};
+pub use routing::{htaccess_problems, places_of, survey, ServedUrl, Survey, SurveyedPlace};
 pub use server::{probe, warmup_resolver, Front, Handle, Stats, Stop};
 pub use shared::exact::{ExactChoice, ExactCounts, Profiling, FIELD as EXACT_FIELD};
 pub use shared::history::HistoryPoint;

@@ -96,7 +96,7 @@ pub use learned::LearnedModule;
 pub use loading::{try_loading, LoadError};
 pub use logged::{LogChanges, LogReport};
 pub use mehari_wire::layout::{file_mark, fixups, left, record::FETCH_FOLLOWS};
-pub use memory::{PoolMemory, ProcessMemory, WorkerMemory};
+pub use memory::{MemoryFiles, PoolMemory, ProcessMemory, WorkerMemory};
 pub use perl_side::PerlSide;
 pub use plan::Plan;
 pub use refusals::Refusals;

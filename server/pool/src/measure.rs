@@ -6,7 +6,7 @@
 
 use crate::inner::{Inner, Pool};
 use crate::launcher::Launcher;
-use crate::memory::{descendants, PoolMemory, ProcessMemory};
+use crate::memory::{descendants, MemoryFiles, PoolMemory, ProcessMemory};
 use crate::merging;
 use crate::worker::Worker;
 use std::collections::HashMap;
@@ -43,7 +43,9 @@ impl Task {
         let mut all: Vec<ProcessMemory> = workers.iter().map(|(.., memory)| *memory).collect();
         all.extend(self.busy.iter().filter_map(|(_, memory)| *memory));
         all.extend(others.iter().copied().filter_map(of));
-        let mut total = PoolMemory::of(&all);
+        let processes = seen.iter().chain(&others).copied();
+        let files = MemoryFiles::of(std::process::id(), processes);
+        let mut total = PoolMemory::of(&all, &files);
         if self.merges_memory {
             let processes = seen.iter().chain(&others);
             total.merged = Some(processes.map(|pid| merging::saved(*pid)).sum());

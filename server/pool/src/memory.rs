@@ -3,11 +3,22 @@
 //! `measure` decides when a process is looked at. `policy` plans with the result, and `status`
 //! shows it.
 
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
 /// The most looks that are kept of a worker. Of more looks, every second one is dropped.
 const LOOKS: usize = 32;
 /// The fewest requests between two looks that show a growth. The memory of fewer requests is
 /// smaller than the pieces in which perl gets memory from the kernel.
 const FEWEST_REQUESTS: u64 = 500;
+/// The kernel's memory for a process without its page tables: its stack there, its mappings and
+/// open files (`peers/memory` on Linux 6.18).
+const KERNEL_MEMORY: u64 = 42 << 10;
+/// How a link in `/proc/PID/fd` to a memory file begins (memfd_create(2)).
+const MEMORY_FILE: &str = "/memfd:";
+/// `stat` counts the memory of a file in pieces of this many bytes.
+const BLOCK: u64 = 512;
 
 /// The memory of a process, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -26,12 +37,29 @@ pub struct ProcessMemory {
     /// Pages that belong to no file, private and shared.
     #[serde(skip)]
     anonymous: u64,
+    /// The part of `pss` in files on a disk. These pages stay in the kernel's page cache.
+    #[serde(skip)]
+    pss_of_files: u64,
+    /// The part of `pss` in memory files and other memory that was shared by intent.
+    #[serde(skip)]
+    pss_of_memory_files: u64,
+    /// The page tables.
+    #[serde(skip)]
+    tables: u64,
 }
 
 impl ProcessMemory {
     /// Returns `None` if the process has gone or belongs to another user.
     pub fn of(pid: u32) -> Option<ProcessMemory> {
-        ProcessMemory::parse(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
+        ProcessMemory::parse(&ProcessMemory::text(pid).ok()?)
+    }
+
+    /// Returns what the kernel says of a process, for [`ProcessMemory::parse`].
+    pub(crate) fn text(pid: u32) -> std::io::Result<String> {
+        let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let tables = status.lines().find(|line| line.starts_with("VmPTE:"));
+        Ok(format!("{rollup}{}\n", tables.unwrap_or_default()))
     }
 
     /// Returns by how much the pages of no file have grown.
@@ -58,6 +86,10 @@ impl ProcessMemory {
             shared: bytes("Shared_Clean")? + bytes("Shared_Dirty")?,
             private_dirty,
             anonymous: bytes("Anonymous")?,
+            // Kernels before 5.4 do not tell these parts, and then all of `pss` counts.
+            pss_of_files: bytes("Pss_File").unwrap_or(0),
+            pss_of_memory_files: bytes("Pss_Shmem").unwrap_or(0),
+            tables: bytes("VmPTE").unwrap_or(0),
         })
     }
 }
@@ -150,13 +182,59 @@ impl MemoryHistory {
     }
 }
 
+/// The memory files of Perl's processes: mailboxes, and the pictures of the rung `rewind`.
+#[derive(Debug, Default)]
+pub struct MemoryFiles {
+    /// What the front maps of them, proportionally. The front lets go of it when a worker ends.
+    mapped_by_front: u64,
+    /// The bytes of each file that a process has open, by device and inode.
+    open: HashMap<(u64, u64), u64>,
+}
+
+impl MemoryFiles {
+    /// Looks at the front and at the descriptors of the processes. The files of another user's
+    /// processes are left out.
+    pub fn of(front: u32, processes: impl Iterator<Item = u32>) -> MemoryFiles {
+        let front = ProcessMemory::of(front).unwrap_or_default();
+        let mut files = MemoryFiles {
+            mapped_by_front: front.pss_of_memory_files,
+            open: HashMap::new(),
+        };
+        for pid in processes {
+            let links = std::fs::read_dir(format!("/proc/{pid}/fd"));
+            for link in links.into_iter().flatten().flatten() {
+                files.add(&link.path());
+            }
+        }
+        files
+    }
+
+    fn add(&mut self, link: &Path) {
+        let is_memory = |to: PathBuf| to.to_string_lossy().starts_with(MEMORY_FILE);
+        if !std::fs::read_link(link).is_ok_and(is_memory) {
+            return;
+        }
+        if let Ok(file) = std::fs::metadata(link) {
+            self.open
+                .insert((file.dev(), file.ino()), file.blocks() * BLOCK);
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.open.values().sum()
+    }
+}
+
 /// The memory of all processes of Perl together, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct PoolMemory {
     /// Zygotes, workers, templates and their children.
     pub processes: usize,
-    /// The sum of PSS: the memory that is free again when these processes end.
+    /// The sum of PSS.
     pub pss: u64,
+    /// The memory that is free again when these processes end: no pages of files, but the kernel's
+    /// memory for the processes, and memory files as a whole.
+    pub freed: u64,
     /// The sum by the mod_perl guide's formula: the largest shared memory once, and the rest of
     /// each process.
     pub formula: u64,
@@ -165,17 +243,22 @@ pub struct PoolMemory {
 }
 
 impl PoolMemory {
-    pub fn of(all: &[ProcessMemory]) -> PoolMemory {
+    pub fn of(all: &[ProcessMemory], files: &MemoryFiles) -> PoolMemory {
         let shared = all.iter().map(|it| it.shared).max().unwrap_or(0);
+        let sum = |of: fn(&ProcessMemory) -> u64| all.iter().map(of).sum::<u64>();
+        let of_processes = sum(|it| {
+            let kept = it.pss_of_files + it.pss_of_memory_files;
+            it.pss.saturating_sub(kept) + it.tables + KERNEL_MEMORY
+        });
+        // A page of a memory file takes memory even if no process maps it, because each has its own
+        // copy. A memory file without a descriptor is known by the processes that map it only.
+        let mapped = sum(|it| it.pss_of_memory_files) + files.mapped_by_front;
         PoolMemory {
             processes: all.len(),
-            pss: all.iter().map(|it| it.pss).sum(),
+            pss: sum(|it| it.pss),
+            freed: of_processes + mapped.max(files.bytes()),
             merged: None,
-            formula: shared
-                + all
-                    .iter()
-                    .map(|it| it.rss - it.shared.min(it.rss))
-                    .sum::<u64>(),
+            formula: shared + sum(|it| it.rss - it.shared.min(it.rss)),
         }
     }
 }

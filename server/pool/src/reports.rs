@@ -51,6 +51,7 @@ pub async fn listen(pool: Pool, number: u32, perl: usize, zygote: Rc<Zygote>) {
 async fn zygote_is_gone(pool: Pool, number: u32, perl: usize) {
     {
         let mut inner = pool.borrow();
+        inner.drop_unforked(number, perl);
         let serves = !inner.stopping && inner.serving_perl(perl) == number;
         let Some(generation) = inner.generation(number) else {
             return;

@@ -148,6 +148,18 @@ impl Inner {
         Some(pid)
     }
 
+    /// Drops the workers that a zygote was asked for and has not forked. The zygote is gone.
+    pub fn drop_unforked(&mut self, number: u32, perl: usize) {
+        let is_unforked =
+            |worker: &Worker| (worker.generation, worker.perl) == (number, perl) && worker.pid <= 1;
+        for place in &mut self.workers {
+            if let Some(mut worker) = place.take_if(|worker| is_unforked(worker)) {
+                // The zygote may have died between a fork and the report about it.
+                worker.dismiss();
+            }
+        }
+    }
+
     /// Ends the worker that asked for a replacement, because the new worker is ready.
     fn retire_replaced(&mut self, of: (u32, usize), new: usize) {
         let replaced = self.workers.iter().enumerate().position(|(index, worker)| {

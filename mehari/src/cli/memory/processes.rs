@@ -2,7 +2,7 @@
 
 use crate::cli::status::size;
 use mehari_console::processes_below;
-use mehari_pool::{PoolMemory, ProcessMemory};
+use mehari_pool::{MemoryFiles, PoolMemory, ProcessMemory};
 use serde::Serialize;
 use serde_json::{json, Value};
 use std::fmt::Write;
@@ -36,11 +36,12 @@ pub fn shown(status: &Value, is_json: bool) -> Result<String, String> {
         ));
     }
     let all: Vec<ProcessMemory> = processes.iter().map(|it| it.now).collect();
-    let sum = PoolMemory::of(&all);
+    let files = MemoryFiles::of(front, processes.iter().map(|it| it.pid));
+    let sum = PoolMemory::of(&all, &files);
     if is_json {
         let report = json!({
             "processes": processes,
-            "sum": { "processes": sum.processes, "pss": sum.pss, "formula": sum.formula,
+            "sum": { "processes": sum.processes, "pss": sum.pss, "freed": sum.freed, "formula": sum.formula,
                      "formula_error": formula_error(&sum) },
         });
         return Ok(format!("{report:#}\n"));
@@ -112,9 +113,11 @@ fn table(processes: &[PerlMemory], sum: &PoolMemory) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} in all (the sum of pss: what is free again when these {} processes end)\n\
+        "\n{} in all (the sum of pss)\n\
+         {} are free again when these {} processes end: no pages of files, but the kernel's tables\n\
          {} by the mod_perl guide's formula (the largest shared + the sum of rss - shared): {:+.1} %",
         size(&json!(sum.pss)),
+        size(&json!(sum.freed)),
         sum.processes,
         size(&json!(sum.formula)),
         formula_error(sum)

@@ -23,7 +23,8 @@ impl SampledProcesses {
         let workers = status["pool"]["workers"].as_array();
         let workers = workers.into_iter().flatten();
         let pid = |it: &serde_json::Value| it["pid"].as_u64().and_then(|pid| pid.try_into().ok());
-        let workers: Vec<u32> = workers.filter_map(pid).collect();
+        // A worker that is starting has no process yet.
+        let workers: Vec<u32> = workers.filter_map(pid).filter(|pid| *pid > 0).collect();
         match options.worker {
             Some(worker) if workers.contains(&worker) => Ok(SampledProcesses::One(worker)),
             Some(worker) => Err(format!(

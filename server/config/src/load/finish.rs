@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{pools, proxied, teams, Draft, Reader};
 use crate::problem::{At, Fault};
-use crate::{Change, HandlerName, Host, Phase, Problems, Rung, Site, TeamMark};
+use crate::{Change, HandlerName, Host, Phase, Problem, Problems, Rung, Site, TeamMark};
 
 impl Draft {
     /// Finishes the host. A virtual host inherits the settings of the main server.
@@ -27,7 +27,18 @@ impl Draft {
 
 impl Reader<'_> {
     /// Makes the checks that need the whole configuration. Returns the site or all problems.
-    pub(super) fn finish(mut self) -> Result<Site, Problems> {
+    pub(super) fn finish(self) -> Result<Site, Problems> {
+        let (site, problems) = self.conclude();
+        if problems.is_empty() {
+            return Ok(site);
+        }
+        let notes = site.source.notes;
+        Err(Problems { problems, notes })
+    }
+
+    /// Does the same, but returns the site in any case. If there are problems, it is the site of the
+    /// lines that have none.
+    pub(super) fn conclude(mut self) -> (Site, Vec<Problem>) {
         self.check_applications();
         self.check_own_lines();
         self.check_pools();
@@ -45,13 +56,10 @@ impl Reader<'_> {
             notes,
             ..
         } = self;
-        if !problems.is_empty() {
-            let place = |file: &PathBuf| site.source.files.iter().position(|known| known == file);
-            problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
-            // Reports the problems of a file that is included twice only once.
-            problems.dedup();
-            return Err(Problems { problems, notes });
-        }
+        let place = |file: &PathBuf| site.source.files.iter().position(|known| known == file);
+        problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
+        // Reports the problems of a file that is included twice only once.
+        problems.dedup();
         for draft in hosts.iter_mut().chain([&mut main]) {
             proxied::apply(draft, &environment.proxied);
         }
@@ -95,7 +103,7 @@ impl Reader<'_> {
         }
         site.source.notes = notes;
         site.definitions = environment.definitions;
-        Ok(site)
+        (site, problems)
     }
 
     /// Reports each use of an upstream that has no members, then removes the upstreams without

@@ -46,8 +46,19 @@ pub struct SurveyedPlace {
 
 /// Surveys the given hosts of a site.
 pub fn survey(site: &Site, hosts: &[u32]) -> Survey {
+    surveyed(site, hosts, true)
+}
+
+/// Returns the problems of the .htaccess files only. The site's configuration may have problems of
+/// its own, because the router is not asked.
+pub fn htaccess_problems(site: &Site, hosts: &[u32]) -> Vec<Problem> {
+    surveyed(site, hosts, false).problems
+}
+
+fn surveyed(site: &Site, hosts: &[u32], asks_router: bool) -> Survey {
     let mut surveyor = Surveyor {
         site,
+        asks_router,
         htaccess: HtaccessTable::new(Rc::new(Silent)),
         visited: 0,
         read: HashSet::new(),
@@ -61,6 +72,8 @@ pub fn survey(site: &Site, hosts: &[u32]) -> Survey {
 
 struct Surveyor<'s> {
     site: &'s Site,
+    /// Whether the survey asks the router for the handlers.
+    asks_router: bool,
     htaccess: HtaccessTable,
     visited: usize,
     /// The .htaccess files that have been read.
@@ -97,6 +110,9 @@ impl Surveyor<'_> {
             self.visit(&mut tree, root, 0);
             self.survey.rows.append(&mut tree.rows);
         }
+        if !self.asks_router {
+            return;
+        }
         for url_path in chosen_paths(host) {
             self.location(host, url_path);
         }
@@ -131,7 +147,10 @@ impl Surveyor<'_> {
         }
         self.visited += 1;
         if found.is_file() {
-            return self.file(tree, path);
+            if self.asks_router {
+                self.file(tree, path);
+            }
+            return;
         }
         if !found.is_dir() || !tree.folders.insert((found.dev(), found.ino())) {
             return;

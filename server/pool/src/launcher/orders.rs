@@ -19,5 +19,5 @@ pub const ZYGOTE: u32 = 8;
 /// Read the memory of a process and of those below it. The text has its number, then the numbers
 /// of processes that are left out. Last answer: no text.
 pub const MEMORY: u32 = 9;
-/// Answer: the number of a process, a line end, and its smaps_rollup.
+/// Answer: the number of a process, a line end, and the text of its memory.
 pub const PROCESS: u32 = 10;

@@ -5,7 +5,7 @@
 //! socket nor a sight of this process's memory.
 
 use super::orders;
-use crate::memory::descendants;
+use crate::memory::{descendants, ProcessMemory};
 use crate::perl_side::PerlSide;
 use crate::program::{kill_group, kill_one, start_program, ZygoteCommand};
 use mehari_wire::{parts, receive_with_files, ControlSocket, Message};
@@ -134,12 +134,9 @@ impl Launching {
         let left_out: Vec<u32> = pids.collect();
         let all = first.into_iter().flat_map(descendants);
         for pid in all.filter(|pid| !left_out.contains(pid)) {
-            if let Ok(rollup) = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
-                self.send(
-                    orders::PROCESS,
-                    number,
-                    format!("{pid}\n{rollup}").as_bytes(),
-                );
+            if let Ok(text) = ProcessMemory::text(pid) {
+                let text = format!("{pid}\n{text}");
+                self.send(orders::PROCESS, number, text.as_bytes());
             }
         }
         self.send(orders::MEMORY, number, b"");

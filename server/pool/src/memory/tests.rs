@@ -13,6 +13,10 @@ Private_Clean:       500 kB
 Private_Dirty:      2500 kB
 Referenced:        12000 kB
 Anonymous:          6000 kB
+Pss_Anon:           2000 kB
+Pss_File:           1500 kB
+Pss_Shmem:           500 kB
+VmPTE:	     100 kB
 ";
 
 #[test]
@@ -25,6 +29,9 @@ fn rollup_of_the_kernel_is_read() {
         shared: 9000 * KIB,
         private_dirty: 2500 * KIB,
         anonymous: 6000 * KIB,
+        pss_of_files: 1500 * KIB,
+        pss_of_memory_files: 500 * KIB,
+        tables: 100 * KIB,
     };
     assert_eq!(memory, expected);
     assert_eq!(ProcessMemory::parse(""), None);
@@ -78,8 +85,37 @@ fn formula_counts_shared_memory_once() {
         shared: 8 << 20,
         ..ProcessMemory::default()
     };
-    let total = PoolMemory::of(&[worker; 4]);
+    let total = PoolMemory::of(&[worker; 4], &MemoryFiles::default());
     assert_eq!((total.processes, total.pss), (4, 16 << 20));
     assert_eq!(total.formula, (8 + 4 * 2) << 20);
-    assert_eq!(PoolMemory::of(&[]), PoolMemory::default());
+    let none = PoolMemory::of(&[], &MemoryFiles::default());
+    assert_eq!(none, PoolMemory::default());
+}
+
+#[test]
+fn end_of_processes_frees_no_pages_of_files_but_tables_and_unmapped_memory_files() {
+    let one = ProcessMemory::parse(ROLLUP).expect("all lines are there");
+    let mut files = MemoryFiles {
+        mapped_by_front: 200 * KIB,
+        open: HashMap::new(),
+    };
+    // 4000 without 1500 of files and 500 of memory files, and 100 of tables.
+    let own = 2 * (2100 * KIB + KERNEL_MEMORY);
+    let freed = |files: &MemoryFiles| PoolMemory::of(&[one; 2], files).freed;
+    assert_eq!(freed(&files), own + 1200 * KIB);
+    // The processes have copies of the pages of a picture, and map few of the picture itself.
+    files.open.insert((1, 7), 9000 * KIB);
+    assert_eq!(freed(&files), own + 9000 * KIB);
+}
+
+#[test]
+fn memory_file_of_two_processes_is_counted_once() {
+    let file = rustix::fs::memfd_create("picture", rustix::fs::MemfdFlags::CLOEXEC);
+    let file = std::fs::File::from(file.expect("memory files"));
+    std::os::unix::fs::FileExt::write_at(&file, &[1; 3 << 12], 0).expect("memory");
+    let own = std::process::id();
+    let files = MemoryFiles::of(own, [own, own].into_iter());
+    let about = file.metadata().expect("a file");
+    let bytes = files.open.get(&(about.dev(), about.ino()));
+    assert_eq!(bytes, Some(&(3 << 12)));
 }
