@@ -26,11 +26,8 @@ pub fn answer(
     settings: &Settings,
     files: &Files,
 ) -> Result<Answer, Problem> {
-    match request.method {
-        // As in Apache, a POST to a file gets the file: a form may lead to a static page.
-        b"GET" | b"HEAD" | b"POST" => {}
-        b"OPTIONS" => return Ok(Answer::new(200, ALLOW)),
-        _ => return Ok(method_not_allowed(request)),
+    if let Some(answer) = without_content(request) {
+        return Ok(answer);
     }
     let coding = encoding::choose(request, target);
     let resource = target.resource(coding, settings, files)?;
@@ -44,6 +41,17 @@ pub fn answer(
         Verdict::Ranges(ranges) => partial(resource.clone(), ranges, settings, files),
     }
     .map(|answer| encoding::with_token(request, &resource, answer))
+}
+
+/// Returns the answer to a method that does not concern the content. As in Apache, it is the same
+/// for a file that does not exist.
+pub fn without_content(request: &Request<'_>) -> Option<Answer> {
+    match request.method {
+        // As in Apache, a POST to a file gets the file: a form may lead to a static page.
+        b"GET" | b"HEAD" | b"POST" => None,
+        b"OPTIONS" => Some(Answer::new(200, ALLOW)),
+        _ => Some(method_not_allowed(request)),
+    }
 }
 
 /// Responds with 405 and the allowed methods.

@@ -146,7 +146,16 @@ pub fn start_without_perl(
         // The rules have replaced this route by the route of the index or of the listing.
         RouteOutcome::Indexed => Err(routing::NO_INDEX),
         RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
-        RouteOutcome::Refused(problem) => Err(*problem),
+        RouteOutcome::Refused(problem) => {
+            let is_missing_file = problem.status == 404 && route.handler == Handler::File;
+            let is_first = request.error().is_none();
+            match crate::handlers::file::without_content(request) {
+                Some(answer) if is_missing_file && is_first => {
+                    return file_or_document(shared, request, &route.settings, answer)
+                }
+                _ => Err(*problem),
+            }
+        }
     };
     let answered = |answer| filter::answered(request, &route.file, &route.settings, answer);
     done.map(answered).unwrap_or_else(|problem| {
