@@ -67,7 +67,7 @@ impl Inner {
             if self.is_loading(worker.generation) {
                 // A loading generation does not wait for this worker.
                 self.failed_to_start(worker.generation, worker.perl)
-            } else {
+            } else if !worker.has_waited() {
                 self.note_false_start(worker.team)
             }
         }

@@ -120,7 +120,16 @@ pub struct Worker {
     pub memory: MemoryHistory,
 }
 
+/// A worker that ends earlier may have failed to start.
+const START: Duration = Duration::from_millis(100);
+
 impl Worker {
+    /// Returns whether the worker has started and sleeps until a request comes. If such a worker
+    /// ends, its start is not the cause: the kernel may have killed many workers at once.
+    pub fn has_waited(&self) -> bool {
+        self.mailbox.sleeps() && self.started.elapsed() >= START
+    }
+
     /// Makes a worker that a zygote will fork. Also returns the worker's end of the descriptor
     /// socket.
     pub fn new(generation: u32, team: usize) -> io::Result<(Worker, OwnedFd)> {

@@ -172,6 +172,11 @@ impl Mailbox {
         true
     }
 
+    /// Returns whether the worker sleeps because it has nothing to do.
+    pub fn sleeps(&self) -> bool {
+        self.words().worker_sleeps.0.load(SeqCst) == 1
+    }
+
     /// Makes the worker look at its socket, which the caller has closed, before it sleeps again.
     pub fn tell_to_end(&self) {
         let sleeps = &self.words().worker_sleeps.0;
