@@ -41,7 +41,7 @@ fn learned(server: &Server, request: &Request) -> Vec<String> {
         let value = answer.field(name);
         let is_redirect = answer.status == 302;
         let value = match name {
-            // Only Apache sends a page with a redirect. Only Mehari tells HEAD the length of a text.
+            // Only Apache sends a page with a redirect. Only Mehari tells HEAD a text's length.
             "content-type" | "content-length" if is_redirect => None,
             "content-length" if request.method == "HEAD" => None,
             "last-modified" | "etag" => value.map(|_| "there".to_owned()),

@@ -1,7 +1,7 @@
 //! Tests tests/lib/Emulation.pm, with which `make packages ARCH=arm64` and its like run programs of
 //! another processor.
 
-use mehari_harness::{needs, needs_machine};
+use mehari_harness::needs_machine;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,7 +61,6 @@ fn program_of_another_processor_runs_in_the_namespace_and_not_outside() {
         cfg!(target_arch = "x86_64"),
         "the program is of this processor"
     );
-    needs!("qemu-user-static");
     let reason = obstacle("arm64");
     needs_machine!(reason.is_empty(), &reason);
     let folder = tempfile::tempdir().expect("a folder");

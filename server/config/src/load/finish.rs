@@ -36,8 +36,8 @@ impl Reader<'_> {
         Err(Problems { problems, notes })
     }
 
-    /// Does the same, but returns the site in any case. If there are problems, it is the site of the
-    /// lines that have none.
+    /// Does the same, but returns the site in any case. If there are problems, it is the site of
+    /// the lines that have none.
     pub(super) fn conclude(mut self) -> (Site, Vec<Problem>) {
         self.check_applications();
         self.check_own_lines();
