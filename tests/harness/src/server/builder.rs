@@ -220,7 +220,7 @@ impl Builder {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.arg("--control").arg(self.site.path("control"));
-        if let (Ok(number), false) = (std::env::var("FRONT_THREADS"), self.sets_front_threads()) {
+        if let (Ok(number), true) = (std::env::var("FRONT_THREADS"), self.leaves_front_threads()) {
             command.args(["-c", &format!("FrontThreads {number}")]);
         }
         command.args(&self.arguments).current_dir(root);
@@ -231,12 +231,10 @@ impl Builder {
         command
     }
 
-    /// Returns whether the test chooses the number of the front's threads, which the tester may
-    /// choose for all other tests.
-    fn sets_front_threads(&self) -> bool {
-        self.conf
-            .as_deref()
-            .unwrap_or_default()
-            .contains("FrontThreads")
+    /// Returns whether the tester may choose the number of the front's threads: the test has a
+    /// configuration that does not.
+    fn leaves_front_threads(&self) -> bool {
+        let conf = self.conf.as_deref();
+        conf.is_some_and(|conf| !conf.contains("FrontThreads"))
     }
 }
