@@ -21,7 +21,10 @@ fn found(file: &str, mark: &str) -> Vec<String> {
 
 #[test]
 fn one_version_is_named_everywhere() {
-    let numbers: Vec<u32> = VERSION.split('.').map(|it| it.parse().unwrap()).collect();
+    let numbers: Vec<u32> = VERSION
+        .split('.')
+        .map(|it| it.parse().expect("a number"))
+        .collect();
     let perls = format!("{}.{:03}{:03}", numbers[0], numbers[1], numbers[2]);
     for (file, mark, version) in [
         ("perl/xs/mehari.h", "MEHARI_RELEASE \"", VERSION),
