@@ -163,6 +163,61 @@ fn request_that_waited_too_long_in_the_queue_answers_503() {
 }
 
 #[test]
+fn error_document_of_an_overload_says_when_to_come_back() {
+    let server = Server::builder()
+        .file(
+            "scripts/nap.pl",
+            &plain(&format!(
+                "warn qq{{begun\\n}}; {UNTIL_LET_GO} print 'rested';"
+            )),
+        )
+        .file("scripts/ran.pl", &plain("print 'ran';"))
+        .file(
+            "scripts/busy.pl",
+            "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\n\nbusy};",
+        )
+        .file(
+            "htdocs/busy.shtml",
+            "busy<!--#if expr=\"true\" --><!--#endif -->",
+        )
+        .file("htdocs/busy.html", "busy")
+        .ladder()
+        .conf(&workers(1))
+        .conf(
+            "WorkerQueueTimeout 1\nAddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\n\
+             <Directory htdocs>\nOptions +Includes\n</Directory>\n\
+             <Location /registry>\nErrorDocument 503 /busy.html\n</Location>\n\
+             <Location /perlrun>\nErrorDocument 503 /busy.shtml\n</Location>\n\
+             <Location /registry/ran.pl/program>\nErrorDocument 503 /cgi/busy.pl\n</Location>\n\
+             <Location /registry/ran.pl/again>\nErrorDocument 503 /registry/busy.pl\n</Location>\n",
+        )
+        .start();
+    let mut first = server.connect();
+    first.write(&Request::get("/registry/nap.pl").bytes());
+    server.log.expect("begun");
+    for (path, is_own) in [
+        ("/registry/ran.pl", false),
+        ("/registry/ran.pl/program", false),
+        ("/perlrun/ran.pl", false),
+        ("/registry/ran.pl/again", true),
+    ] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 503, "{path}: {}", answer.text());
+        assert_eq!(
+            answer.text() == "busy",
+            !is_own,
+            "{path}: {}",
+            answer.text()
+        );
+        let times: Vec<_> = answer.all("retry-after");
+        assert_eq!(times.len(), 1, "{path}: Retry-After: {times:?}");
+    }
+    let_go(&server);
+    let answer = first.read_answer("GET").expect("an answer");
+    assert_eq!(answer.expect(200), "rested");
+}
+
+#[test]
 fn reaching_max_clients_is_logged_in_the_words_of_the_guide_once_a_minute() {
     const WORDS: &str =
         "server reached MaxClients setting, consider raising the MaxClients setting";

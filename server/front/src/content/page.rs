@@ -15,7 +15,7 @@ const STYLE: &str = "\
     @media(prefers-color-scheme:dark){html{background:#12151f;color:#f0e9df}h1{color:#f0a35e}}";
 
 /// Tells the client of a busy server to wait a second before the next try.
-const RETRY_AFTER: &str = "Retry-After: 1\r\n";
+const SOON: &str = "Retry-After: 1\r\n";
 
 /// Returns the page of `status`. `accept`: the request's Accept field, if the request was readable.
 pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
@@ -25,20 +25,29 @@ pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
         written(status, "text/html; charset=utf-8", html_page(status))
     };
     if status == 503 {
-        answer.lines.extend_from_slice(RETRY_AFTER.as_bytes());
+        answer.lines.extend_from_slice(SOON.as_bytes());
     }
     answer
 }
 
+/// Returns the header line that tells the client how many seconds to wait before the next try.
+pub fn retry_after_line(seconds: u64) -> String {
+    format!("Retry-After: {seconds}\r\n")
+}
+
 /// Tells the client how many seconds to wait before the next try.
 pub fn set_retry_after(answer: &mut Answer, seconds: u64) {
-    if answer.lines.ends_with(RETRY_AFTER.as_bytes()) {
-        answer
-            .lines
-            .truncate(answer.lines.len() - RETRY_AFTER.len());
+    remove_retry_after(answer);
+    answer
+        .lines
+        .extend_from_slice(retry_after_line(seconds).as_bytes());
+}
+
+/// Removes the time to wait from the server's own page of a status.
+pub fn remove_retry_after(answer: &mut Answer) {
+    if answer.lines.ends_with(SOON.as_bytes()) {
+        answer.lines.truncate(answer.lines.len() - SOON.len());
     }
-    let line = format!("Retry-After: {seconds}\r\n");
-    answer.lines.extend_from_slice(line.as_bytes());
 }
 
 /// Returns the page of `status` with what the error log says of the request, for a developer.

@@ -121,10 +121,7 @@ async fn apply_traffic_rules<C: ClientStream>(
         }
         Verdict::Refused(refusal) => {
             client.discard_body().await?;
-            let settings = context.settings.as_deref();
-            let (shared, request) = (client.shared(), client.request(context));
-            let page = status_page::retry_later(shared, &request, settings, refusal);
-            Ok(Some(page))
+            Ok(Some(status_page::retry_later(client, context, refusal)))
         }
     }
 }

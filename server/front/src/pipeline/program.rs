@@ -112,20 +112,27 @@ pub async fn answer<C: ClientStream>(
 /// all their requests.
 fn page_of_fault<C: ClientStream>(
     client: &C,
-    context: &RequestContext,
+    context: &mut RequestContext,
     fault: Fault,
 ) -> HandlerOutcome {
     use mehari_pool::Fault::{CrashLoop, Overloaded};
-    let Fault::Program(Overloaded(after) | CrashLoop(after)) = fault else {
-        client.log(context, &fault.to_string());
-        return page(client, context, fault.status());
+    let retry_after = match fault {
+        Fault::Program(Overloaded(after) | CrashLoop(after)) => after.into(),
+        _ => {
+            client.log(context, &fault.to_string());
+            1
+        }
     };
-    let refusal = Refusal {
-        status: fault.status(),
-        retry_after: after.into(),
-    };
-    let (request, settings) = (client.request(context), context.settings.as_deref());
-    status_page::retry_later(client.shared(), &request, settings, refusal)
+    match fault.status() {
+        status @ 503 => {
+            let refusal = Refusal {
+                status,
+                retry_after,
+            };
+            status_page::retry_later(client, context, refusal)
+        }
+        status => page(client, context, status),
+    }
 }
 
 /// Returns the answer that replaces a program's response: the file that the head names, or the

@@ -4,7 +4,7 @@
 
 use crate::content::{includes, page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
-use crate::pipeline::development;
+use crate::pipeline::{development, ClientStream, RequestContext, RequestSource};
 use crate::request::variables::ExpressionVariables;
 use crate::request::{path_of, Request};
 use crate::routing::{RouteOutcome, Sought};
@@ -31,8 +31,14 @@ pub fn refusal(
         Some(before) => (None, before),
         None => (document(shared, request, settings, status), status),
     };
-    configured
-        .unwrap_or_else(|| HandlerOutcome::Answer(page::answer(status, request.field("accept"))))
+    configured.unwrap_or_else(|| {
+        let mut answer = page::answer(status, request.field("accept"));
+        let noted = request.rule_state.map_or(&[][..], |state| &state.lines);
+        if memchr::memmem::find(noted, b"Retry-After: ").is_some() {
+            page::remove_retry_after(&mut answer);
+        }
+        HandlerOutcome::Answer(answer)
+    })
 }
 
 /// Returns the response for the `ErrorDocument` of a status. `None`: none is configured, or it
@@ -169,22 +175,29 @@ pub fn file_or_document(
         .unwrap_or(HandlerOutcome::Answer(answer))
 }
 
-/// Returns the page for a client that should come back later.
-pub fn retry_later(
-    shared: &Shared,
-    request: &Request<'_>,
-    settings: Option<&Settings>,
+/// Returns the page for a client that should come back later. An error document elsewhere gets the
+/// time too.
+pub fn retry_later<C: ClientStream>(
+    client: &C,
+    context: &mut RequestContext,
     refusal: Refusal,
 ) -> HandlerOutcome {
     let Refusal {
         status,
         retry_after,
     } = refusal;
-    match self::refusal(shared, request, settings, status) {
-        HandlerOutcome::Answer(mut answer) => {
-            page::set_retry_after(&mut answer, retry_after);
-            HandlerOutcome::Answer(answer)
+    let (request, settings) = (client.request(context), context.settings.as_deref());
+    // If the error document itself fails, the answer is that of the original error.
+    let is_for_error_page = request.error().is_some();
+    let mut page = self::refusal(client.shared(), &request, settings, status);
+    match &mut page {
+        HandlerOutcome::Answer(answer) if !is_for_error_page => {
+            page::set_retry_after(answer, retry_after);
         }
-        other => other,
+        HandlerOutcome::Elsewhere(..) => {
+            context.note_lines(page::retry_after_line(retry_after).as_bytes());
+        }
+        _ => {}
     }
+    page
 }
