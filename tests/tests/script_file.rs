@@ -221,7 +221,7 @@ fn script_that_cannot_be_read_to_its_end_answers_500_and_is_not_kept() {
             &server,
             process,
             "scripts/page.pl",
-            "read:error=EIO",
+            "pread64:error=EIO",
             || {
                 server.get(&Rung::Registry.url("page.pl")).expect(500);
                 server.get(&Rung::PerlRun.url("page.pl")).expect(500);

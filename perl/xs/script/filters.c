@@ -112,6 +112,8 @@ static void watched(pTHX_ CV *code)
 
 void mehari_filters_loaded(pTHX)
 {
+  if (!gv_stashpvs("Filter", 0)) /* no module of filters is loaded */
+    return;
   for (size_t i = 0; i < C_ARRAY_LENGTH(subs); i++) {
     CV *code = subs[i].code ? NULL : get_cv(subs[i].name, 0);
     if (!code || !CvISXSUB(code))

@@ -310,9 +310,40 @@ void mehari_registry_preload(pTHX_ const char *file)
 
 /* ---- perlrun ---- */
 
+/* An entry of %INC. perl keeps equal keys once, so the address tells keys apart. The hash tells a
+ * key from an earlier one that had its address. */
+typedef struct {
+  const HEK *key;
+  U32 hash;
+} loaded_file;
+
+/* Returns the entries of %INC, as an array of `loaded_file`. A copy of the hash costs more than
+ * many scripts. */
+static SV *loaded_files(pTHX_ HV *inc)
+{
+  STRLEN count = HvUSEDKEYS(inc);
+  SV *all = newSV(count * sizeof(loaded_file) + 1);
+  loaded_file *next = (loaded_file *)SvPVX(all), *end = next + count;
+  for (STRLEN bucket = 0; HvARRAY(inc) && bucket <= HvMAX(inc); bucket++)
+    for (HE *entry = HvARRAY(inc)[bucket]; entry && next < end; entry = HeNEXT(entry))
+      if (HeVAL(entry) != &PL_sv_placeholder)
+        *next++ = (loaded_file){HeKEY_hek(entry), HeHASH(entry)};
+  SvCUR_set(all, (char *)next - SvPVX(all));
+  return all;
+}
+
+static bool was_loaded(SV *before, HE *entry)
+{
+  const loaded_file *known = (loaded_file *)SvPVX(before);
+  for (STRLEN left = SvCUR(before) / sizeof *known; left; left--, known++)
+    if (known->key == HeKEY_hek(entry) && known->hash == HeHASH(entry))
+      return true;
+  return false;
+}
+
 /* Perl files that the script loaded (`require "lib.pl"`) were compiled into its package and must
  * be read again. */
-static void forget_local_files(pTHX_ HV *before)
+static void forget_local_files(pTHX_ SV *before)
 {
   HV *inc = GvHVn(PL_incgv);
   AV *gone = newAV();
@@ -321,7 +352,7 @@ static void forget_local_files(pTHX_ HV *before)
   while ((entry = hv_iternext(inc))) {
     STRLEN length;
     const char *name = HePV(entry, length);
-    if (!(length > 3 && memEQ(name + length - 3, ".pm", 3)) && !hv_exists_ent(before, hv_iterkeysv(entry), 0))
+    if (!(length > 3 && memEQ(name + length - 3, ".pm", 3)) && !was_loaded(before, entry))
       av_push(gone, newSVsv(hv_iterkeysv(entry)));
   }
   for (SSize_t i = 0; i <= av_top_index(gone); i++)
@@ -348,7 +379,7 @@ void mehari_perlrun_serve(pTHX)
   int status = 414;
   HV *inc = GvHVn(PL_incgv);
   STRLEN known = HvUSEDKEYS(inc);
-  HV *before = newHVhv(inc);
+  SV *before = loaded_files(aTHX_ inc);
   mehari_script *script = NULL;
   if (MEHARI_COPY(file, task)) {
     mehari_enter_directory(enters_folder(aTHX) ? file : NULL);
@@ -362,5 +393,5 @@ void mehari_perlrun_serve(pTHX)
     answer_without_running(aTHX_ status);
   if (HvUSEDKEYS(inc) != known)
     forget_local_files(aTHX_ before);
-  SvREFCNT_dec((SV *)before);
+  SvREFCNT_dec(before);
 }

@@ -24,18 +24,16 @@ bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int 
   return mehari_mark(&now) == script->made_from;
 }
 
-/* Reads the whole file. False: `errno` has the reason. 0 means that the file changed during the
- * read. */
+/* Reads the whole file, which `now` describes. False: `errno` has the reason. 0 means that the file
+ * changed during the read; `now` describes the changed file. */
 static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
 {
-  struct stat after;
-  if (fstat(file, now) < 0 || lseek(file, 0, SEEK_SET) < 0)
-    return false;
-  SvGROW(text, (STRLEN)now->st_size + 1);
+  struct stat before = *now;
+  SvGROW(text, (STRLEN)before.st_size + 1);
   SvPOK_only(text);
   SvCUR_set(text, 0);
-  while (SvCUR(text) < (STRLEN)now->st_size) {
-    ssize_t got = read(file, SvEND(text), now->st_size - SvCUR(text));
+  while (SvCUR(text) < (STRLEN)before.st_size) {
+    ssize_t got = pread(file, SvEND(text), before.st_size - SvCUR(text), SvCUR(text));
     if (got < 0 && errno != EINTR)
       return false;
     if (!got)
@@ -44,10 +42,10 @@ static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
       SvCUR_set(text, SvCUR(text) + got);
   }
   *SvEND(text) = '\0';
-  if (fstat(file, &after) < 0)
+  if (fstat(file, now) < 0)
     return false;
   errno = 0;
-  return SvCUR(text) == (STRLEN)now->st_size && mehari_mark(&after) == mehari_mark(now);
+  return SvCUR(text) == (STRLEN)before.st_size && mehari_mark(now) == mehari_mark(&before);
 }
 
 enum { ATTEMPTS = 10 }; /* to read a file that is being written */
