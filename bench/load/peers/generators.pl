@@ -25,7 +25,7 @@ my $mehari = $ENV{MEHARI} || "$FindBin::Bin/../../../target/release/mehari";
 my ($http1, $http2) = map { free_port() } 1 .. 2;
 my $folder = tempdir(CLEANUP => 1);
 my $nginx  = start_nginx();
-END { if ($nginx) { kill TERM => $nginx; waitpid $nginx, 0 } }
+END { if ($nginx) { local $?; kill TERM => $nginx; waitpid $nginx, 0 } }
 
 my ($n, $c) = @option{qw(requests connections)};
 my ($one, $two) = ("http://127.0.0.1:$http1/", "http://127.0.0.1:$http2/");
