@@ -378,6 +378,7 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   if (manner != MEHARI_TO_SERVE)
     mehari_learning_open(aTHX_ task);
   mehari_cgi_prepare(aTHX);
+  mehari_ends_prepare(aTHX);
   if (manner != MEHARI_TO_FORK) {
     mehari_output_reserve();
     if (manner != MEHARI_TO_SERVE)
