@@ -13,7 +13,8 @@ const char *mehari_rewind_open(pTHX_ bool where_room);
 const char *mehari_rewind_examine(void); /* after `open`: NULL, or why the child cannot be rewound */
 /* After `examine`: tells the checks after each rewind. Stops the timers of the process. */
 void mehari_rewind_explain(void (*tell)(const char *format, ...) __attribute__((format(printf, 1, 2))));
-uint32_t mehari_rewind_pages(void);      /* of the picture */
+uint32_t mehari_rewind_pages(void); /* that the picture itself holds */
+uint32_t mehari_rewind_shared_pages(void); /* that are mapped from the base picture */
 /* Called in the child; returns once, and again after each request. */
 void mehari_rewind_begin(pTHX);
 void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* called after a request's response */
