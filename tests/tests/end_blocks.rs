@@ -60,7 +60,9 @@ fn block_of_dbi_runs_where_something_sees_it() {
     let mut builder = builder
         .ladder()
         .conf(&workers(1))
-        .conf(&format!("PerlSwitches -I{modules}\nPerlModule Earlier DBI\n"))
+        .conf(&format!(
+            "PerlSwitches -I{modules}\nPerlModule Earlier DBI\n"
+        ))
         .env("MEHARI_REWIND_COMPARE", "1")
         .file("modules/Earlier.pm", EARLIER)
         .file(
