@@ -49,7 +49,10 @@ const SCRIPTS: &[(&str, &str)] = &[
 ];
 
 /// A module that is loaded before DBI, so that its block runs after DBI's.
-const EARLIER: &str = "package Earlier;\nEND { print STDOUT 'ending: ', $DBI::PERL_ENDING // 'no' if $main::asks }\n1;\n";
+const EARLIER: &str = "package Earlier;
+END { print STDOUT 'ending: ', $DBI::PERL_ENDING // 'no' if $main::asks }
+1;
+";
 
 #[test]
 fn block_of_dbi_runs_where_something_sees_it() {
