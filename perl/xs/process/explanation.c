@@ -133,7 +133,7 @@ static void explain(pTHX_ const char *file)
     _exit(1);
   int status = 0;
   mehari_rewind_prepare(aTHX_ true); /* no template may have needed the base picture yet */
-  mehari_rewind_tidy(aTHX);
+  mehari_rewind_tidy(aTHX_ false);
   mehari_script *script = mehari_compilation_open(aTHX_ file, effect);
   measure_fork();
   examine_picture(aTHX);

@@ -95,7 +95,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   own->reach = mehari_rewind_reach();
   mehari_rewind_note_dearest(own);
   mehari_destructors_note_names(aTHX);
-  mehari_rewind_tidy(aTHX);
+  mehari_rewind_tidy(aTHX_ true);
   own->picture = mehari_rewind_make_file();
   refusal = mehari_rewind_lay_out(own);
   picture_pages = own->pages;

@@ -5,8 +5,8 @@
 #include "mehari.h"
 
 /* Called in the template before and after compiling: brings together on few pages what the process
- * allocates from now on. */
-void mehari_rewind_tidy(pTHX);
+ * allocates from now on. `with_request`: also moves there what each request writes. */
+void mehari_rewind_tidy(pTHX_ bool with_request);
 /* Called in the template after compiling. Returns NULL, or the reason for which the process
  * cannot be rewound. `where_room`: refuse if the pictures fill their memory. */
 const char *mehari_rewind_open(pTHX_ bool where_room);

@@ -1,10 +1,9 @@
-/* Knows when the END block of DBI would do nothing. A preloaded DBI has this block run at the end of
- * each program, whether or not the program uses a database. The block writes to about twenty pages,
- * which is as many as a small program writes to itself, and on the rung `rewind` each of them is
- * copied back.
+/* Knows when the END block of DBI would do nothing. A preloaded DBI has this block run at the end
+ * of each program, whether or not the program uses a database. The block writes to about twenty
+ * pages, as many as a small program itself, and the rung `rewind` copies each of them back.
  *
- * The block writes a line to DBI's trace, sets $DBI::PERL_ENDING and disconnects the drivers. It does
- * nothing if the trace is off, no driver is installed, and no code runs afterwards. */
+ * The block writes a line to DBI's trace, sets $DBI::PERL_ENDING and disconnects the drivers. It
+ * does nothing if the trace is off, no driver is installed, and no code runs afterwards. */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
 #include "trace/trace.h"
