@@ -14,6 +14,12 @@
  * so that the variables which each request writes lie together on few pages. */
 #define MEHARI_LARGE __attribute__((section(".bss.zlarge")))
 
+/* For a small static variable that each request writes, and for an array of which each request
+ * writes the first elements. The linker puts them together on a page: the rung `rewind` copies each
+ * written page back. */
+#define MEHARI_WRITTEN __attribute__((section(".bss.written.1")))
+#define MEHARI_WRITTEN_FIRST __attribute__((section(".bss.written.2")))
+
 /* Takes the next free element of an array. NULL: the array is full. */
 #define MEHARI_NEXT(array, count) ((size_t)(count) < MEHARI_ROOM(array) / sizeof *(array) ? &(array)[(count)++] : NULL)
 

@@ -278,17 +278,18 @@ fn scripts(scripts: &Value, text: &mut String) {
     }
     let _ = writeln!(
         text,
-        "\n{:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9}  script",
-        "worker", "rung", "picture", "hot pages", "rewinds", "looks", "replaced"
+        "\n{:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  script",
+        "worker", "rung", "picture", "shared", "hot pages", "rewinds", "looks", "replaced"
     );
     for script in scripts {
-        let kib = script["pages"].as_u64().unwrap_or_default() * 4;
+        let kib = |name: &str| script[name].as_u64().unwrap_or_default() * 4;
         let _ = write!(
             text,
-            "{:>8}  {:<7} {:>5} KiB {:>9} {:>9} {:>9} {:>9}  {}",
+            "{:>8}  {:<7} {:>5} KiB {:>5} KiB {:>9} {:>9} {:>9} {:>9}  {}",
             script["worker"].to_string(),
             script["rung"].as_str().unwrap_or_default(),
-            kib,
+            kib("pages"),
+            kib("shared_pages"),
             script["hot_pages"].to_string(),
             script["rewinds"].to_string(),
             script["looks"].to_string(),

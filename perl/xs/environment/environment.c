@@ -8,9 +8,9 @@
 #include "request/record.h"
 
 AV *mehari_loose_names;
-static bool is_bare; /* %ENV has no variable of a request, except `PerlSetEnv` of its place */
+MEHARI_WRITTEN static bool is_bare; /* %ENV has no variable of a request, except `PerlSetEnv` of its place */
 /* %ENV also lacks the variables by which programs detect mod_perl's API. */
-static bool is_without_api;
+MEHARI_WRITTEN static bool is_without_api;
 
 bool mehari_environment_is_bare(void) { return is_bare; }
 
@@ -21,10 +21,20 @@ void mehari_environment_set(pTHX_ mehari_text name, mehari_text value)
   av_push(mehari_loose_names, key);
 }
 
+/* Whether the variable has this value without the request, as with `PassEnv` and `PerlPassEnv` of
+ * the same variable. */
+static bool has_already(pTHX_ HV *env, mehari_text name, mehari_text value)
+{
+  SV **known = hv_fetch(env, name.at, name.length, 0);
+  return known && SvPOK(*known) && SvCUR(*known) == value.length && memEQ(SvPVX(*known), value.at, value.length);
+}
+
 static void set_variables(pTHX_ HV *env)
 {
   for (int i = 0; i < mehari_now.frame->variable_count; i++) {
     mehari_text name = mehari_span_text(mehari_now.variables[i].name), value = mehari_span_text(mehari_now.variables[i].value);
+    if (has_already(aTHX_ env, name, value))
+      continue;
     SV *key = newSVpvn(name.at, name.length);
     (void)hv_store_ent(env, key, newSVpvn(value.at, value.length), 0);
     av_push(mehari_loose_names, key);
@@ -93,8 +103,7 @@ static void set_place(pTHX_ HV *env, const mehari_job *place)
   int end = frame->set_env_count + frame->perl_set_env_count;
   for (int i = frame->set_env_count; i < end && i < frame->variable_count; i++) {
     mehari_text name = mehari_job_text(place, place->variables[i].name), value = mehari_job_text(place, place->variables[i].value);
-    SV **known = hv_fetch(env, name.at, name.length, 0);
-    if (!known || !SvPOK(*known) || SvCUR(*known) != value.length || memNE(SvPVX(*known), value.at, value.length))
+    if (!has_already(aTHX_ env, name, value))
       mehari_environment_set(aTHX_ name, value);
   }
 }

@@ -10,6 +10,8 @@ void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
 /* Makes places for the variables of every request and of most browsers. */
 void mehari_environment_reserve(pTHX);
+/* Called before a template's picture: brings together the texts of the request's variables. */
+void mehari_environment_move(pTHX);
 /* Makes places for the header fields' variables that this request and most others have. */
 void mehari_environment_expect(pTHX_ const mehari_request *frame);
 /* Sets one more variable of this request. */

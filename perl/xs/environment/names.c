@@ -15,7 +15,7 @@ typedef struct {
  * ends. */
 #define SPELLINGS (2 * MEHARI_FIELD_PINS)
 MEHARI_LARGE static spelling spellings[SPELLINGS];
-static mehari_pin field_pins[MEHARI_FIELD_PINS];
+MEHARI_WRITTEN_FIRST static mehari_pin field_pins[MEHARI_FIELD_PINS];
 static int spelling_count, field_pin_count;
 
 void mehari_pin_make(pTHX_ mehari_pin *this, const char *name, STRLEN length)

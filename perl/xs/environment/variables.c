@@ -14,12 +14,12 @@ static const char *const fixed_names[FIXED] = {
   "GATEWAY_INTERFACE", "SERVER_SOFTWARE", "SERVER_PROTOCOL", "SERVER_NAME", "SERVER_ADDR", "SERVER_PORT", "REMOTE_ADDR", "REMOTE_PORT",
   "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
 };
-static mehari_pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
+MEHARI_WRITTEN static mehari_pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
 static mehari_pin *content_length; /* also set as a header field */
 
-static mehari_pin *live[MEHARI_FIELD_PINS + 5]; /* the optional variables that are in %ENV now */
-static int live_count;
-static U32 request;
+MEHARI_WRITTEN_FIRST static mehari_pin *live[MEHARI_FIELD_PINS + 5]; /* the optional variables that are in %ENV now */
+MEHARI_WRITTEN static int live_count;
+MEHARI_WRITTEN static U32 request;
 
 #define MOD_PERL "mod_perl/2.0.12"
 
@@ -229,6 +229,27 @@ void mehari_environment_reserve(pTHX)
   SvFLAGS(env) |= magic;
   for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
     mehari_field_pin(aTHX_ usual[i], strlen(usual[i]));
+}
+
+/* Moves the text of a variable to a new place of malloc. The old place stays allocated. */
+static void move_text(pTHX_ HV *env, const mehari_pin *this)
+{
+  HE *entry = hv_fetch_ent(env, this->key, 0, this->hash);
+  SV *value = entry ? HeVAL(entry) : NULL;
+  if (value && SvPOK(value) && SvLEN(value) && !SvIsCOW(value) && !SvOOK(value))
+    SvPV_set(value, mehari_moved(SvPVX(value), SvCUR(value) + 1, SvLEN(value)));
+}
+
+void mehari_environment_move(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  for (int i = 0; i < FIXED; i++)
+    move_text(aTHX_ env, &fixed[i]);
+  for (int i = 0; i < live_count; i++)
+    move_text(aTHX_ env, live[i]);
+  SvFLAGS(env) |= magic;
 }
 
 static bool is_usual(mehari_text field)

@@ -7,7 +7,7 @@
 #include "script/script.h"
 #include <unistd.h>
 
-volatile bool mehari_running_perl;
+MEHARI_WRITTEN volatile bool mehari_running_perl;
 
 mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status)
 {

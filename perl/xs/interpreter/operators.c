@@ -23,7 +23,7 @@ static const U16 opening[] = {
 };
 static OP *(*perl_opening[C_ARRAY_LENGTH(opening)])(pTHX);
 
-bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
+MEHARI_WRITTEN bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
 #define PLACES 20 /* the most calls that fork-lint looks at */
 

@@ -64,6 +64,9 @@ static inline void mehari_unwind(pTHX_ mehari_depth depth)
 
 /* ---- the main program ---- */
 
+/* Marks a sub as running, once. The main program is not left before perl itself ends. */
+static inline void mehari_enter_main(CV *code) { CvDEPTH(code) = 1; }
+
 /* Makes a compiled sub the main program, and its first op the next op. Pushes the block in which
  * perl's main program runs, because each statement starts from the block's stack level. perl.c
  * (S_run_body), pp_hot.c (pp_entersub), inline.h (cx_pushblock). READ. */
@@ -72,7 +75,8 @@ static inline void mehari_become_main(pTHX_ CV *code)
   PL_main_cv = code;
   PL_main_root = CvROOT(code);
   PL_main_start = CvSTART(code);
-  CvDEPTH(code) = 1;
+  if (CvDEPTH(code) != 1)
+    mehari_enter_main(code);
   PL_comppad = PadlistARRAY(CvPADLIST(code))[1];
   PL_curpad = AvARRAY(PL_comppad);
   cx_pushblock(CXt_BLOCK, G_VOID, PL_stack_sp, PL_savestack_ix);
@@ -297,9 +301,12 @@ static inline bool mehari_signal_name_once(pTHX_ int signal)
 }
 static inline bool mehari_signal_has_name(pTHX_ int signal) { return PL_psig_name && PL_psig_name[signal]; }
 
+/* Returns a place that lies beside the other new places (rewind/tidy.c). */
+void *mehari_new_place(size_t size);
+
 static inline void *mehari_moved(const void *old, size_t used, size_t size)
 {
-  void *moved = safemalloc(size);
+  void *moved = mehari_new_place(size);
   memcpy(moved, old, used);
   return moved;
 }

@@ -11,14 +11,15 @@
 
 mehari_attached mehari_mailbox_memory = {.bell_event = -1};
 static int box_file = -1, bell_file = -1;
-static const mehari_request *opened; /* the frame of the request that was taken last */
+MEHARI_WRITTEN static const mehari_request *opened; /* the frame of the request that was taken last */
 /* The worker's own record of the number of taken requests and of the last request of each slot. It
  * is not in the mailbox, because a script may overwrite the mailbox. In a template's child `taken`
  * is shared memory, and `own_taken` has only the number of the current request: a script may map
  * other memory over shared memory. */
-static mehari_taken own_taken, *taken = &own_taken;
+MEHARI_WRITTEN static mehari_taken own_taken;
+static mehari_taken *taken = &own_taken;
 /* A request that another process took from the mailbox and did not begin. */
-static const mehari_request *returned;
+MEHARI_WRITTEN static const mehari_request *returned;
 
 void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_memory, int event)
 {

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-mehari_job mehari_now;
+MEHARI_WRITTEN mehari_job mehari_now;
 const uint64_t mehari_target_at = offsetof(mehari_request, text) + MEHARI_TEXT_TARGET * sizeof(mehari_span);
-bool mehari_serving, mehari_in_child;
+MEHARI_WRITTEN bool mehari_serving, mehari_in_child;
 int mehari_front_socket = -1;
 
 bool mehari_frame_is_sound(const mehari_request *frame, uint32_t most)

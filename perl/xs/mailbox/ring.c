@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool unpublished;
+MEHARI_WRITTEN static bool unpublished;
 
 void mehari_futex_wait(_Atomic uint32_t *word, uint32_t value)
 {

@@ -72,6 +72,8 @@ mehari_script *mehari_compilation_open(pTHX_ const char *file, uint32_t *effect)
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ load_modules, (void *)file, NULL);
+  if (script)
+    mehari_program_prepare(script);
   forget_shared_generator(aTHX);
   mehari_environment_reserve(aTHX);
   mehari_destructors_note(aTHX);

@@ -99,7 +99,7 @@ static void examine_picture(pTHX)
 {
   const char *refusal = mehari_rewind_open(aTHX_ false);
   if (!refusal) {
-    tellf("picture\t%lu", (unsigned long)mehari_rewind_pages());
+    tellf("picture\t%lu\t%lu", (unsigned long)mehari_rewind_pages(), (unsigned long)mehari_rewind_shared_pages());
     refusal = mehari_rewind_examine();
   }
   if (refusal) {
@@ -132,6 +132,8 @@ static void explain(pTHX_ const char *file)
   if (effect == MAP_FAILED)
     _exit(1);
   int status = 0;
+  mehari_rewind_prepare(aTHX_ true); /* no template may have needed the base picture yet */
+  mehari_rewind_tidy(aTHX_ false);
   mehari_script *script = mehari_compilation_open(aTHX_ file, effect);
   measure_fork();
   examine_picture(aTHX);

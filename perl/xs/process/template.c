@@ -72,13 +72,13 @@ static bool receive_order(mehari_order *order, order_files *files)
 
 #define USELESS 3 /* children in a row that served only one request: rewinding then stops */
 
-#define MARK UINT64_C(0x6d6568617269)
+#define TURN_MARK UINT64_C(0x6d6568617269)
 #define NOT_NEEDED 74 /* the status of a child whose worker needs this script no more */
 
 /* The state that survives a rewind and that the template reads after a child has died. The mailbox
  * tells how far the child has come with the request (mailbox/progress.c). */
 static struct {
-  uint64_t mark; /* MARK, unless a script has emptied this memory */
+  uint64_t mark; /* TURN_MARK, unless a script has emptied this memory */
   /* The order whose end the worker waits for; 0: none. This number is set before the order is taken
    * from the socket, and cleared after the report of the order's end. */
   _Atomic uint64_t owed;
@@ -100,8 +100,8 @@ static bool tell_end(pid_t child, int status)
   return true;
 }
 
-static bool to_its_end; /* whether the child sends DONE for its request */
-bool mehari_is_template_child;
+MEHARI_WRITTEN static bool to_its_end; /* whether the child sends DONE for its request */
+MEHARI_WRITTEN bool mehari_is_template_child;
 
 /* Whether the descriptor of the orders is still the same socket. A script may have closed the
  * descriptor by its number and opened another file under the same number. */
@@ -314,7 +314,7 @@ static void keep_child(pTHX_ mehari_script *script)
   if (!atomic_load(&turn->owed) && WIFEXITED(status) && WEXITSTATUS(status) == NOT_NEEDED)
     leave(aTHX);
   /* Without this memory the template does not know its orders. Its end tells the worker. */
-  if (turn->mark != MARK || (rewinds && !mehari_rewind_is_sound()))
+  if (turn->mark != TURN_MARK || (rewinds && !mehari_rewind_is_sound()))
     _exit(72);
   tell_death(child, status);
   if (status || atomic_load(&turn->used_descriptor))
@@ -362,7 +362,7 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turn == MAP_FAILED)
     _exit(1);
-  turn->mark = MARK;
+  turn->mark = TURN_MARK;
   mehari_mailbox_keep_taken(&turn->taken);
   mehari_descriptor_claim(mehari_front_socket);
   task = what;
@@ -370,7 +370,7 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   manner = wanted->manner;
   mehari_script *script = NULL;
   if (manner != MEHARI_TO_FORK)
-    mehari_rewind_tidy(aTHX);
+    mehari_rewind_tidy(aTHX_ false);
   if (manner == MEHARI_TO_SERVE)
     open_for_handlers(aTHX);
   else
@@ -378,8 +378,8 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   if (manner != MEHARI_TO_SERVE)
     mehari_learning_open(aTHX_ task);
   mehari_cgi_prepare(aTHX);
+  mehari_ends_prepare(aTHX);
   if (manner != MEHARI_TO_FORK) {
-    mehari_output_reserve();
     if (manner != MEHARI_TO_SERVE)
       expect_variables(aTHX);
     as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);

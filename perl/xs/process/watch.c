@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-unsigned mehari_touched;
+MEHARI_WRITTEN unsigned mehari_touched;
 
 /* ---- the process's own descriptors ---- */
 

@@ -5,6 +5,7 @@
 #include "response/outgoing.h"
 #include "response/response.h"
 #include "api/api.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
 #include "request/record.h"
@@ -13,25 +14,35 @@
 #include <unistd.h>
 
 #define HEAD_LIMIT 65536u
+#define USUAL_SIZE 16384u /* of the buffer */
 
-mehari_head mehari_response;
-bool mehari_parse_headers, mehari_output_gathers;
-void (*mehari_output_fill_head)(pTHX);
+MEHARI_WRITTEN mehari_head mehari_response;
+MEHARI_WRITTEN bool mehari_parse_headers, mehari_output_gathers;
+MEHARI_WRITTEN void (*mehari_output_fill_head)(pTHX);
 
-mehari_outgoing mehari_out;
-static bool complete;
+MEHARI_WRITTEN mehari_outgoing mehari_out;
+MEHARI_WRITTEN static bool complete;
 
 void mehari_out_reserve(size_t more)
 {
   if (mehari_out.filled + more <= mehari_out.capacity)
     return;
   mehari_out.capacity = (mehari_out.filled + more) * 2;
-  if (mehari_out.capacity < 16384)
-    mehari_out.capacity = 16384;
+  if (mehari_out.capacity < USUAL_SIZE)
+    mehari_out.capacity = USUAL_SIZE;
   mehari_out.buffer = saferealloc(mehari_out.buffer, mehari_out.capacity);
 }
 
-void mehari_output_reserve(void) { mehari_out_reserve(1); }
+void mehari_output_move(void)
+{
+  mehari_head *head = &mehari_response;
+  if (head->length || mehari_out.filled)
+    return;
+  head->capacity = head->capacity ? head->capacity : 1024;
+  head->lines = mehari_new_place(head->capacity);
+  mehari_out.capacity = USUAL_SIZE;
+  mehari_out.buffer = mehari_new_place(USUAL_SIZE);
+}
 
 static void put_body(const char *bytes, size_t length)
 {
@@ -223,7 +234,7 @@ void mehari_output_write(const char *bytes, size_t length)
     mehari_out_write_to_tap();
 }
 
-static bool detached;
+MEHARI_WRITTEN static bool detached;
 void mehari_output_detach(void) { detached = true; }
 
 void mehari_output_flush(void)

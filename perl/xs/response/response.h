@@ -9,7 +9,8 @@ extern bool mehari_stdout_aside; /* printed output goes to the log and not to th
 extern bool mehari_output_gathers; /* the body passes filters before it is sent */
 extern bool mehari_parse_headers; /* printed output starts with the header block */
 void mehari_output_open(pTHX); /* called once per worker */
-void mehari_output_reserve(void); /* allocates the buffer; called before a template's picture */
+/* Called before a template's picture: allocates new buffers. The old ones stay allocated. */
+void mehari_output_move(void);
 void mehari_output_begin(pTHX); /* called for each request */
 void mehari_output_write(const char *bytes, size_t length);
 void mehari_output_flush(void); /* sends output to the client, if the head is complete */

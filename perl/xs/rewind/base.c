@@ -63,7 +63,7 @@ static bool make(pTHX_ mehari_rewind *rewind)
   int status = -1;
   pid_t maker = mehari_fork_own();
   if (!maker) {
-    mehari_rewind_tidy(aTHX);
+    mehari_rewind_tidy(aTHX_ false);
     mehari_destructors_note(aTHX);
     mehari_destructors_note_names(aTHX);
     _exit(mehari_rewind_lay_out(rewind) || !mehari_rewind_fill(rewind));

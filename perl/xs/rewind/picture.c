@@ -143,6 +143,14 @@ static uint32_t compare_with_base(mehari_rewind *rewind)
   return own;
 }
 
+static void count_pages(mehari_rewind *rewind)
+{
+  rewind->pages_held = rewind->pages_shared = 0;
+  for (uint32_t page = 0; page < rewind->pages; page++)
+    if (!(rewind->state[page] & MEHARI_PAGE_ZERO))
+      ++*(rewind->state[page] & MEHARI_PAGE_BASE ? &rewind->pages_shared : &rewind->pages_held);
+}
+
 /* Prepares the picture. Nothing may change the memory map between the return of this function and
  * mehari_rewind_take. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind)
@@ -197,6 +205,7 @@ bool mehari_rewind_fill(mehari_rewind *rewind)
     mehari_rewind_refuse(rewind, "there is no room for its picture beside those of other scripts");
     return false;
   }
+  count_pages(rewind);
   copy_memory(rewind);
   rewind->is_refused_by_kernel = !seal(rewind);
   if (rewind->is_refused_by_kernel)

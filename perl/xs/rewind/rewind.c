@@ -95,7 +95,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   own->reach = mehari_rewind_reach();
   mehari_rewind_note_dearest(own);
   mehari_destructors_note_names(aTHX);
-  mehari_rewind_tidy(aTHX);
+  mehari_rewind_tidy(aTHX_ true);
   own->picture = mehari_rewind_make_file();
   refusal = mehari_rewind_lay_out(own);
   picture_pages = own->pages;
@@ -109,7 +109,8 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
 
 const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); }
 void mehari_rewind_explain(mehari_tell *tell) { mehari_rewind_tell_checks(own, tell); }
-uint32_t mehari_rewind_pages(void) { return own->pages; }
+uint32_t mehari_rewind_pages(void) { return own->pages_held; }
+uint32_t mehari_rewind_shared_pages(void) { return own->pages_shared; }
 const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled : NULL; }
 bool mehari_rewind_is_sound(void) { return picture_pages && own->pages == picture_pages && own->range_count; }
 bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
@@ -184,15 +185,15 @@ void mehari_rewind_report(mehari_text file)
   if (count & (count - 1) && count % 1024)
     return;
   mehari_rewind_write_checks(own, checks, sizeof checks);
-  snprintf(text, sizeof text, "\trewind\t%u\t%u\t%llu\t%llu\t%u\t%s\t%s\t%s\t%s", (unsigned)own->pages, (unsigned)own->hot_count,
-           (unsigned long long)own->rewinds, (unsigned long long)own->looks, (unsigned)own->replaced, checks, own->dearest, own->loaded, own->replaced_for);
+  snprintf(text, sizeof text, "\trewind\t%u\t%u\t%u\t%llu\t%llu\t%u\t%s\t%s\t%s\t%s", (unsigned)own->pages_shared,
+           (unsigned)(own->pages_held + own->own_count), (unsigned)own->hot_count, (unsigned long long)own->rewinds, (unsigned long long)own->looks, (unsigned)own->replaced, checks, own->dearest, own->loaded, own->replaced_for);
   tell(file, text);
 }
 
 void mehari_rewind_report_refusal(mehari_text file, const char *why)
 {
   char text[512];
-  snprintf(text, sizeof text, "\tfork\t0\t0\t0\t0\t0\t\t\t\t%s", why);
+  snprintf(text, sizeof text, "\tfork\t0\t0\t0\t0\t0\t0\t\t\t\t%s", why);
   tell(file, text);
 }
 

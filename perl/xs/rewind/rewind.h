@@ -5,15 +5,16 @@
 #include "mehari.h"
 
 /* Called in the template before and after compiling: brings together on few pages what the process
- * allocates from now on. */
-void mehari_rewind_tidy(pTHX);
+ * allocates from now on. `with_request`: also moves there what each request writes. */
+void mehari_rewind_tidy(pTHX_ bool with_request);
 /* Called in the template after compiling. Returns NULL, or the reason for which the process
  * cannot be rewound. `where_room`: refuse if the pictures fill their memory. */
 const char *mehari_rewind_open(pTHX_ bool where_room);
 const char *mehari_rewind_examine(void); /* after `open`: NULL, or why the child cannot be rewound */
 /* After `examine`: tells the checks after each rewind. Stops the timers of the process. */
 void mehari_rewind_explain(void (*tell)(const char *format, ...) __attribute__((format(printf, 1, 2))));
-uint32_t mehari_rewind_pages(void);      /* of the picture */
+uint32_t mehari_rewind_pages(void); /* that the picture itself holds */
+uint32_t mehari_rewind_shared_pages(void); /* that are mapped from the base picture */
 /* Called in the child; returns once, and again after each request. */
 void mehari_rewind_begin(pTHX);
 void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* called after a request's response */

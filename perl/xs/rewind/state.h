@@ -97,6 +97,8 @@ typedef struct {
   int picture;        /* the memory file */
   const char *image;  /* its contents, read-only */
   uint32_t range_count, mapping_count, pages, wiped_count;
+  /* Of `pages`, without empty ones: those in the picture itself, and those in the base picture. */
+  uint32_t pages_held, pages_shared;
   uint64_t brk, stack_floor;
   /* From the page of the command line on, the stack must not belong to a file. */
   uint64_t arguments, arguments_end;

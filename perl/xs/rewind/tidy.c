@@ -4,10 +4,15 @@
  * the heap. */
 #include "mehari.h"
 #include "rewind/rewind.h"
+#include "environment/environment.h"
 #include "interpreter/perl_internals.h"
+#include "response/response.h"
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* Begins a page for the variables that each request writes (bounds.h). */
+__attribute__((section(".bss.written.0"), aligned(4096), used)) static char begin_of_written[16];
 
 #define LARGEST ((size_t)512 << 10)
 
@@ -41,6 +46,26 @@ static void use_up(size_t size, heap all)
   }
 }
 
+static uintptr_t lowest; /* new places lie above; 0: anywhere */
+
+/* Makes the next new place begin a page, if malloc takes new memory from the top of the heap. */
+static void begin_page(void)
+{
+  const uintptr_t page = 4096, header = 8, least = 32;
+  uintptr_t next = (uintptr_t)mehari_new_place(2 * page) + 2 * page, rest = -next & (page - 1);
+  lowest = next;
+  if (rest >= least)
+    (void)!malloc(rest - header);
+}
+
+void *mehari_new_place(size_t size)
+{
+  void *place = safemalloc(size);
+  while ((uintptr_t)place < lowest)
+    place = safemalloc(size);
+  return place;
+}
+
 /* Makes perl allocate the arenas of the usual values. Otherwise each request would allocate them
  * and link their places. */
 static void have_free_values(pTHX)
@@ -56,7 +81,7 @@ static void have_free_values(pTHX)
     SvREFCNT_dec_NN(values[i]);
 }
 
-void mehari_rewind_tidy(pTHX)
+void mehari_rewind_tidy(pTHX_ bool with_request)
 {
   /* Makes malloc use only the heap from now on, and keep freed memory there. */
   mallopt(M_MMAP_MAX, 0);
@@ -75,5 +100,11 @@ void mehari_rewind_tidy(pTHX)
   mehari_forget_free_values(aTHX);
   have_free_values(aTHX);
   if (is_malloc_of_glibc)
+    begin_page();
+  if (with_request)
+    mehari_environment_move(aTHX);
+  if (is_malloc_of_glibc)
     mehari_move_stacks(aTHX);
+  if (with_request)
+    mehari_output_move();
 }

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool mehari_is_program;
+MEHARI_WRITTEN bool mehari_is_program;
 
 static void run_as_main(pTHX_ void *argument)
 {
@@ -34,13 +34,20 @@ static OP *end_of_program(pTHX)
 
 /* ---- the end of a program ---- */
 
-static void run_end_blocks(pTHX)
+static bool has_end_blocks(pTHX) { return PL_endav && av_top_index(PL_endav) >= 0; }
+
+/* With `leaves_idle`, leaves blocks that would do nothing in the list. */
+static void run_end_blocks(pTHX_ bool leaves_idle)
 {
-  while (PL_endav && av_top_index(PL_endav) >= 0) {
+  while (has_end_blocks(aTHX) && !(leaves_idle && mehari_ends_are_idle(aTHX_ PL_endav))) {
     SV *block = av_shift(PL_endav);
     dSP;
     PUSHMARK(SP);
-    call_sv(block, G_VOID | G_DISCARD | G_EVAL | G_KEEPERR);
+    call_sv(block, G_VOID | G_DISCARD | G_EVAL); /* clears $@ first, as perl does */
+    if (SvTRUE(ERRSV)) {
+      sv_catpvs(ERRSV, "END failed--call queue aborted.");
+      mehari_log_exception(aTHX_ "END");
+    }
   }
 }
 
@@ -49,13 +56,14 @@ void mehari_end_program(pTHX_ void *argument)
   /* Perl closes a pipe that the script left open, and waits for the pipe's process. */
   bool due = mehari_may_have_spawned;
   PERL_UNUSED_ARG(argument);
-  run_end_blocks(aTHX);
+  run_end_blocks(aTHX_ true);
   mehari_exact_end(aTHX); /* needs the interpreter */
   mehari_stdout_flush(aTHX);
   if (mehari_tap_is_open())
     mehari_output_spill(); /* precedes the last output of processes at open pipes */
-  mehari_leave_main(aTHX);
   if (due || mehari_destructors_due(aTHX)) {
+    run_end_blocks(aTHX_ false); /* a destructor may see what the blocks have done */
+    mehari_leave_main(aTHX);
     mehari_give_main_away(aTHX);
     PL_perl_destruct_level = 0; /* objects are destroyed, but their memory need not be freed */
     mehari_destruct(aTHX);
@@ -122,6 +130,12 @@ static void begin(pTHX)
   set_arguments(aTHX);
 }
 
+void mehari_program_prepare(mehari_script *script)
+{
+  CvROOT(script->code)->op_ppaddr = end_of_program;
+  mehari_enter_main(script->code);
+}
+
 static int run_script(pTHX_ mehari_script *script)
 {
   int status = 0;
@@ -129,7 +143,8 @@ static int run_script(pTHX_ mehari_script *script)
     PL_dowarn |= G_WARN_ON;
   if (script->ends_lines)
     mehari_end_lines(aTHX);
-  CvROOT(script->code)->op_ppaddr = end_of_program;
+  if (CvROOT(script->code)->op_ppaddr != end_of_program)
+    mehari_program_prepare(script);
   mehari_script_open_data(aTHX_ script);
   mehari_exit_called = false;
   uint64_t start = mehari_trace_start();

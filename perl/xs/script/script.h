@@ -94,8 +94,14 @@ void mehari_set_program_name(pTHX_ const char *file);
 
 /* program.c: runs a script as perl itself would, once, in its own process. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+/* Called in the template, so that no request needs to write what is the same for all. */
+void mehari_program_prepare(mehari_script *script);
 extern bool mehari_is_program; /* whether this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
+
+/* ends.c: END blocks that would do nothing. */
+void mehari_ends_prepare(pTHX); /* in a template, after all modules are loaded */
+bool mehari_ends_are_idle(pTHX_ AV *ends);
 
 /* program_within.c: runs the current sub-request, whose environment is in %ENV. Returns 0, or a
  * status. */

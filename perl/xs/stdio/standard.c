@@ -81,16 +81,21 @@ static void restore_glob(pTHX_ const mehari_standard *this)
     sv_unmagic((SV *)this->io, PERL_MAGIC_tiedscalar);
 }
 
+#define USUAL_LINES 60 /* of a page of a format: perl's own number */
+
 /* Forgets the script's formats for the handle. The globs of the formats belong to the script's
  * package, not to the handle. */
 static void forget_formats(IO *io)
 {
+  bool has_none = !IoTOP_GV(io) && !IoFMT_GV(io) && !IoTOP_NAME(io) && !IoFMT_NAME(io);
+  if (has_none && !IoPAGE(io) && !IoLINES_LEFT(io) && IoPAGE_LEN(io) == USUAL_LINES)
+    return; /* writing would unshare the memory's page */
   IoTOP_GV(io) = IoFMT_GV(io) = NULL;
   Safefree(IoTOP_NAME(io));
   Safefree(IoFMT_NAME(io));
   IoTOP_NAME(io) = IoFMT_NAME(io) = NULL;
   IoPAGE(io) = IoLINES_LEFT(io) = 0;
-  IoPAGE_LEN(io) = 60;
+  IoPAGE_LEN(io) = USUAL_LINES;
 }
 
 void mehari_standard_restore(pTHX_ mehari_standard *this)

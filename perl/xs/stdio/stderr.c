@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 MEHARI_LARGE static char line[8192];
-static size_t filled;
+MEHARI_WRITTEN static size_t filled;
 static PerlIO_funcs layer;
 static mehari_standard errors = {.name = "STDERR", .descriptor = 2, .layer = &layer};
 static int error_file = -1;
 static bool silent;
 static char last[512]; /* the last line */
-static size_t last_length;
+MEHARI_WRITTEN static size_t last_length;
 
 void mehari_errors_quiet(bool quiet) { silent = quiet; }
 bool mehari_errors_are_quiet(void) { return silent; }

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static size_t position;
+MEHARI_WRITTEN static size_t position;
 static mehari_standard input = {.name = "STDIN", .descriptor = 0, .layer = &mehari_input_layer};
 static int null_file = -1;
 

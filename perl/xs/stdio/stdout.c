@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-bool mehari_stdout_aside, mehari_may_have_spawned;
+MEHARI_WRITTEN bool mehari_stdout_aside, mehari_may_have_spawned;
 
 static int memory_file = -1; /* the file of descriptor 1 */
-static off_t drained; /* how many bytes of the file were already taken */
-static bool spilled;
-static bool was_empty; /* whether the file was empty when a response was complete */
+MEHARI_WRITTEN static off_t drained; /* how many bytes of the file were already taken */
+MEHARI_WRITTEN static bool spilled;
+MEHARI_WRITTEN static bool was_empty; /* whether the file was empty when a response was complete */
 
 static PerlIO_funcs layer;
 static mehari_standard output = {.name = "STDOUT", .descriptor = 1, .layer = &layer};

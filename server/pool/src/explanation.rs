@@ -18,8 +18,10 @@ pub struct Explanation {
     pub broken: Option<u64>,
     /// The shortest time that a fork of the template took, in microseconds.
     pub fork_us: u64,
-    /// The size of the picture in pages of 4 KiB.
+    /// The size of the script's own picture in pages of 4 KiB.
     pub picture_pages: u64,
+    /// How many pages the script's process maps from the base picture, which exists once.
+    pub shared_pages: u64,
     /// The checks that are made after every rewind, because a library may change the state
     /// unnoticed.
     pub checks: Vec<RewindCheck>,
@@ -131,7 +133,7 @@ impl Explanation {
             ("refusal", 1) => self.refusal = Some(rest[0].clone()),
             ("failure", 1) => self.failure = Some(rest[0].clone()),
             ("fork", 1) => self.fork_us = number(0),
-            ("picture", 1) => self.picture_pages = number(0),
+            ("picture", 2) => (self.picture_pages, self.shared_pages) = (number(0), number(1)),
             ("broken", 1) => self.broken = Some(number(0)),
             ("effect", 2) => {
                 self.each_request_compiles = Some(Recompiled {
@@ -198,7 +200,7 @@ mod tests {
         let (number, mut answer) = questions.ask();
         for line in [
             "fork\t340",
-            "picture\t2100",
+            "picture\t330\t2100",
             "finding\tprocess\t9\tforks\t/a.pl",
             "finding\tfork\t3\treads\u{1b} its number\t/a.pl",
             "finding\tfork\t3",
@@ -214,7 +216,8 @@ mod tests {
         assert!(answer.try_recv().is_err(), "the process runs");
         questions.learn(&message(number, 7, 0, ""));
         let told = answer.try_recv().expect("an end").expect("an answer");
-        assert_eq!((told.fork_us, told.picture_pages), (340, 2100));
+        assert_eq!((told.fork_us, told.picture_pages), (340, 330));
+        assert_eq!(told.shared_pages, 2100);
         let lines: Vec<u64> = told.findings.iter().map(|it| it.line).collect();
         assert_eq!(lines, [3, 9]);
         assert_eq!(told.findings[0].what, "reads? its number");

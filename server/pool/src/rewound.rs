@@ -13,8 +13,10 @@ pub struct RewoundScript {
     pub worker: u32,
     /// The rung that really runs: `rewind`, or `fork` if the script cannot be rewound.
     pub rung: String,
-    /// The memory of the script's process, in pages of 4 KiB.
+    /// The size of the script's own picture, in pages of 4 KiB.
     pub pages: u64,
+    /// How many pages the script's process maps from the base picture, which exists once.
+    pub shared_pages: u64,
     pub hot_pages: u64,
     pub rewinds: u64,
     /// How many rewinds had to search for written pages.
@@ -59,7 +61,7 @@ impl Rewound {
 }
 
 fn read(worker: u32, payload: &[u8]) -> Option<RewoundScript> {
-    let mut parts = payload.rsplitn(11, |byte| *byte == b'\t');
+    let mut parts = payload.rsplitn(12, |byte| *byte == b'\t');
     let mut next = || {
         let text = String::from_utf8_lossy(parts.next()?);
         Some(text.replace(char::is_control, "?"))
@@ -68,7 +70,7 @@ fn read(worker: u32, payload: &[u8]) -> Option<RewoundScript> {
     let (loaded_library, dearest_library, checks) = (next()?, next()?, next()?);
     let mut number = || next()?.parse::<u64>().ok();
     let (replaced, looks, rewinds) = (number()?, number()?, number()?);
-    let (hot_pages, pages) = (number()?, number()?);
+    let (hot_pages, pages, shared_pages) = (number()?, number()?, number()?);
     let rung = next()?;
     let script = next()?;
     Some(RewoundScript {
@@ -76,6 +78,7 @@ fn read(worker: u32, payload: &[u8]) -> Option<RewoundScript> {
         worker,
         rung,
         pages,
+        shared_pages,
         hot_pages,
         rewinds,
         looks,
@@ -97,22 +100,23 @@ mod tests {
         let told =
             |text: &str, rewound: &mut Rewound| rewound.record_report(7, text.as_bytes()).is_ok();
         assert!(told(
-            "/a\tb.pl\trewind\t2200\t60\t1\t1\t0\tthreads\tlibx.so\tliby.so\t",
+            "/a\tb.pl\trewind\t2200\t300\t60\t1\t1\t0\tthreads\tlibx.so\tliby.so\t",
             &mut rewound
         ));
         let first = &rewound.all()[0];
         assert_eq!((first.hot_pages, first.replaced), (60, 0));
+        assert_eq!((first.pages, first.shared_pages), (300, 2200));
         assert_eq!((&*first.checks, &*first.why), ("threads", ""));
         assert_eq!(
             (&*first.dearest_library, &*first.loaded_library),
             ("libx.so", "liby.so")
         );
         assert!(told(
-            "/a\tb.pl\tfork\t0\t0\t0\t0\t0\t\t\t\tit\u{1b} asks",
+            "/a\tb.pl\tfork\t0\t0\t0\t0\t0\t0\t\t\t\tit\u{1b} asks",
             &mut rewound
         ));
         assert!(!told(
-            "/a.pl\trewind\tmany\t0\t0\t0\t0\t\t\t\t",
+            "/a.pl\trewind\tmany\t0\t0\t0\t0\t0\t\t\t\t",
             &mut rewound
         ));
         assert!(!told("", &mut rewound));

@@ -60,11 +60,13 @@ fn tell_costs(answer: &Value, text: &mut String) {
             "  cost: each request forks a process, which takes at least {fork} us here"
         );
     } else {
-        let kib = explanation["picture_pages"].as_u64().unwrap_or_default() * 4;
+        let kib = |name: &str| explanation[name].as_u64().unwrap_or_default() * 4;
+        let (own, shared) = (kib("picture_pages"), kib("shared_pages"));
         let _ = writeln!(
             text,
-            "  cost: a picture of {kib} KiB in each worker that runs the script; on `fork` each \
-             request would also take the {fork} us or more of a fork"
+            "  cost: a picture of {own} KiB in each worker that runs the script, beside {shared} \
+             KiB that all scripts share; on `fork` each request would also take the {fork} us or \
+             more of a fork"
         );
     }
     let again = &explanation["each_request_compiles"];
