@@ -121,9 +121,15 @@ sub archive {
     my @apt     = qx(apt-config dump) =~ /^(Acquire::https?::.*\S)$/mg;
     push @apt, 'Acquire::Check-Valid-Until "false";' if $self->{suite} =~ $UNSTABLE; # a mirror may be old
     my @include = @packages ? '--include=' . join ',', @packages : ();
-    unlink "$archive.new.tar";
     my @machines = $self->{foreign} ? ('--skip=check/qemu', '--architectures=' . join ',', @{$self->{machines}}) : ();
-    $self->quietly($self->emulated('mmdebstrap', '--variant=minbase', "--mode=$mode", @machines, (map { "--aptopt=$_" } @apt), @include, $self->{suite}, "$archive.new.tar", @mirrors));
+    my @words    = $self->emulated('mmdebstrap', '--variant=minbase', "--mode=$mode", @machines, (map { "--aptopt=$_" } @apt), @include, $self->{suite}, "$archive.new.tar");
+    # A mirror may have lost the security updates of a release that is no longer supported. The
+    # release itself is enough.
+    unlink "$archive.new.tar";
+    if (!$self->succeeds(@words, @mirrors)) {
+        unlink "$archive.new.tar";
+        $self->quietly(@words, grep { / \Q$self->{suite}\E main\z/ } @mirrors);
+    }
     rename "$archive.new.tar", $archive or die "tests: $archive: $!\n";
 }
 
@@ -238,6 +244,14 @@ sub in_place {
 # Runs a command and prints its output only if it fails.
 sub quietly {
     my ($self, @words) = @_;
+    return if $self->succeeds(@words);
+    print STDERR qx(cat '@{[folder()]}/log');
+    die "tests: `$words[0]` failed for $self->{suite}\n";
+}
+
+# Runs a command and keeps its output in a file. Returns whether the command succeeds.
+sub succeeds {
+    my ($self, @words) = @_;
     my $log = folder() . '/log';
     my $pid = fork // die "tests: fork: $!\n";
     if (!$pid) {
@@ -246,9 +260,7 @@ sub quietly {
         exec { $words[0] } @words or exit 127;
     }
     waitpid $pid, 0;
-    return unless $?;
-    print STDERR qx(cat '$log');
-    die "tests: `$words[0]` failed for $self->{suite}\n";
+    return $? == 0;
 }
 
 # The code below runs inside the namespaces: unshare(1) starts this file as a program.

@@ -31,6 +31,29 @@ fn options_that_tools_use_to_examine_httpd_are_answered() {
 }
 
 #[test]
+fn if_version_compares_with_the_version_that_is_printed() {
+    let said = String::from_utf8(mehari(&["-v"]).stdout).expect("text");
+    let version = said
+        .strip_prefix("Server version: Apache/")
+        .and_then(|rest| rest.split_once(' '))
+        .map(|(version, _)| version)
+        .expect("a version");
+    let folder = tempfile::tempdir().expect("a folder");
+    let conf = folder.path().join("one.conf");
+    std::fs::write(
+        &conf,
+        format!("<IfVersion = {version}>\nNonsense\n</IfVersion>\n"),
+    )
+    .expect("written");
+    let checked = mehari(&["-t", "-f", &conf.display().to_string()]);
+    let problem = String::from_utf8_lossy(&checked.stderr);
+    assert!(
+        problem.contains("there is no directive `Nonsense`"),
+        "{version}: {problem}"
+    );
+}
+
+#[test]
 fn server_starts_in_the_background_reloads_and_stops_by_its_pid_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().display().to_string();

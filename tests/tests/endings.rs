@@ -2,7 +2,7 @@
 //! thread. On each rung the response is the same as if the script ran in a process of its own.
 
 use mehari_harness::scripts::plain;
-use mehari_harness::{Rung, Server};
+use mehari_harness::{needs, needs_machine, Rung, Server};
 
 const WARMED: [Rung; 5] = [
     Rung::Fork,
@@ -159,6 +159,7 @@ fn log_names_the_script_that_died_with_a_reference_or_object() {
 
 #[test]
 fn threads_of_a_script_print_into_its_response() {
+    needs_machine!(needs::perl_has_threads(), "the perl has no threads");
     let script = "use threads; print threads->create(sub { 42 })->join; threads->create(sub { print ' from a thread' })->join; print ' end';";
     let server = Server::builder()
         .file("scripts/threads.pl", &plain(script))

@@ -74,6 +74,31 @@ fn switches_of_the_first_line_are_followed_in_a_process() {
     }
 }
 
+/// As under mod_perl: the scripts share a perl, which is tainted as a whole or not at all.
+#[test]
+fn taint_switch_of_a_script_in_a_shared_perl_is_ignored_with_a_warning() {
+    const WARNING: &str = ".pl: -T switch is ignored, enable with 'PerlSwitches -T' in httpd.conf";
+    let text = "#!/usr/bin/perl -T\nprint \"Content-Type: text/plain\\n\\n${^TAINT}\";\n";
+    for (switches, taint) in [("", "0"), ("PerlSwitches -T\n", "1")] {
+        let server = Server::builder()
+            .file("scripts/perlrun.pl", text)
+            .file("scripts/registry.pl", text)
+            .ladder()
+            .conf(switches)
+            .start();
+        for rung in Rung::SHARED {
+            let script = format!("{}.pl", rung.name());
+            assert_eq!(server.get(&rung.url(&script)).expect(200), taint);
+            if taint == "0" {
+                server
+                    .log
+                    .expect(&format!("/scripts/{}{WARNING}", rung.name()));
+            }
+        }
+        assert_eq!(server.log.text().contains(WARNING), taint == "0");
+    }
+}
+
 #[test]
 fn late_output_of_children_belongs_to_the_response() {
     let server = Server::builder()

@@ -2,7 +2,7 @@
 //! the server's objects do no harm.
 
 use mehari_harness::scripts::{plain, workers, HEADER, UNTIL_LET_GO};
-use mehari_harness::{against_apache, Builder, Request, Rung, Server};
+use mehari_harness::{against_apache, needs, needs_machine, Builder, Request, Rung, Server};
 
 const THREADS: &str = "use strict; use warnings; use threads; use threads::shared; $| = 1;\n";
 
@@ -51,6 +51,7 @@ const ANSWERS: &[(&str, &str)] = &[
 
 #[test]
 fn threads_of_a_script_run_on_every_rung() {
+    needs_machine!(needs::perl_has_threads(), "the perl has no threads");
     let server = site(WORKS).start();
     for rung in Rung::ALL {
         for _ in 0..3 {
@@ -68,6 +69,7 @@ fn threads_of_a_script_run_on_every_rung() {
 
 #[test]
 fn only_the_thread_that_serves_the_request_may_use_it() {
+    needs_machine!(needs::perl_has_threads(), "the perl has no threads");
     let module = r#"
 package Threaded;
 use strict; use warnings; use threads; use Apache2::RequestRec (); use Apache2::RequestIO (); use Apache2::RequestUtil (); use APR::Table ();
@@ -105,6 +107,7 @@ sub handler {
 
 #[test]
 fn worker_with_a_thread_that_outlives_its_request_is_replaced() {
+    needs_machine!(needs::perl_has_threads(), "the perl has no threads");
     let left =
         format!("threads->create(sub {{ {UNTIL_LET_GO}; print 'late' }})->detach; print 'left';");
     let server = site(&[("left", &left)]).start();
@@ -125,6 +128,7 @@ fn worker_with_a_thread_that_outlives_its_request_is_replaced() {
 
 #[test]
 fn application_may_start_threads() {
+    needs_machine!(needs::perl_has_threads(), "the perl has no threads");
     let application = "use threads; sub { my $env = shift; \
         my $read = threads->create(sub { my $line = readline $env->{'psgi.input'}; defined $line ? $line : 'nothing' })->join; \
         my $sum = 0; $sum += $_->join for map { my $n = $_; threads->create(sub { $n }) } 1 .. 3; \
@@ -146,6 +150,7 @@ fn application_may_start_threads() {
 /// As in perl, `exit` in a thread ends the program. On a shared rung the worker is the program.
 #[test]
 fn exit_in_a_thread_ends_no_request_but_its_own() {
+    needs_machine!(needs::perl_has_threads(), "the perl has no threads");
     let exits = "threads->create(sub { exit 3 })->join; print 'not reached';";
     let server = site(&[("exits", exits)]).start();
     for rung in Rung::ALL {

@@ -5,14 +5,12 @@
 //! `serve` reads the small file at the start and at each reload. Without `-k` the server stays in
 //! the foreground.
 
-use mehari_config::Site;
+use mehari_config::{Site, HTTPD_MODULE_MAGIC_NUMBER, HTTPD_VERSION};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The version that `-v` prints, for tools that expect a version of httpd.
-const VERSION: &str = concat!("Apache/2.4.66 (Mehari/", env!("CARGO_PKG_VERSION"), ")");
 const ROOT: &str = "/etc/apache2";
 const CONF: &str = "conf/httpd.conf";
 pub const USAGE: &str = "Usage: mehari [-D NAME[=VALUE]]... [-d ROOT] [-f FILE] [-C DIRECTIVE]... [-c DIRECTIVE]...\n\
@@ -163,16 +161,15 @@ fn say(text: String) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Tools read the version of httpd from this text.
 fn version() -> String {
-    format!(
-        "Server version: {VERSION}\nServer built:   {}\n",
-        env!("CARGO_PKG_VERSION")
-    )
+    let own = env!("CARGO_PKG_VERSION");
+    format!("Server version: Apache/{HTTPD_VERSION} (Mehari/{own})\nServer built:   {own}\n")
 }
 
 fn settings(face: &Face) -> String {
     format!(
-        "Server's Module Magic Number: 20120211:130\nArchitecture:   {}-bit\nServer MPM:     prefork\n  threaded:     no\n    forked:     yes (variable process count)\n\
+        "Server's Module Magic Number: {HTTPD_MODULE_MAGIC_NUMBER}\nArchitecture:   {}-bit\nServer MPM:     prefork\n  threaded:     no\n    forked:     yes (variable process count)\n\
          Server compiled with....\n -D HTTPD_ROOT=\"{}\"\n -D DEFAULT_PIDLOG=\"logs/httpd.pid\"\n -D DEFAULT_ERRORLOG=\"stderr\"\n -D SERVER_CONFIG_FILE=\"{CONF}\"\n",
         usize::BITS,
         face.root().display()

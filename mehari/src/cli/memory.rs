@@ -32,8 +32,9 @@ pub struct MemoryOptions {
     /// Measure these modules. Each is the text after `use` in a script, in quotes if it has a list.
     #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control", groups = ["measured", "loaded"])]
     module: Vec<String>,
-    /// Measure what each package takes that imports from these modules, or from those that the
-    /// server's compiled scripts use, beside the same package with the empty list.
+    /// Measure the memory that importing from these modules costs each package. The same `use`
+    /// with an empty import list is measured beside it. Without MODULE: the modules that the
+    /// server's compiled scripts use.
     #[arg(long, value_name = "MODULE", num_args = 0.., conflicts_with = "module", groups = ["measured", "loaded"])]
     imports: Option<Vec<String>>,
     /// Measure the modules that workers have loaded after the fork, and what loading them before

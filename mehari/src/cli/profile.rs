@@ -48,7 +48,8 @@ pub struct ProfileOptions {
     #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "address",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     count: u32,
-    /// With --exact: leave so many first requests out, which load and compile.
+    /// With --exact: leave this number of first requests out of the report. They load and
+    /// compile code.
     #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "exact",
           value_parser = clap::value_parser!(u32).range(..=1000))]
     warm: u32,

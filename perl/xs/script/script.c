@@ -135,6 +135,8 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
     return NULL;
   }
   mehari_script_read_first_line(aTHX_ script, SvPVX(text), SvCUR(text));
+  if (script->taints && manner != MEHARI_AS_PROGRAM && !TAINTING_get)
+    mehari_logf(MEHARI_LOG_WARN, "%s: -T switch is ignored, enable with 'PerlSwitches -T' in httpd.conf", script->file);
   bool cgi_world = mehari_serving && mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD;
   SV *line = line_name(aTHX_ script->file);
   evaluation this = {wrapped_text(aTHX_ script, manner, cgi_world, text, line), false};

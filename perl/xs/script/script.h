@@ -42,6 +42,7 @@ typedef struct mehari_script {
   mehari_hooks hooks; /* the hooks that the compilation set */
   bool warnings;  /* #! -w */
   bool ends_lines; /* #! -l */
+  bool taints; /* #! -T */
   char *own_perl; /* the switches of a #! line that only a perl of its own can follow */
   bool printed; /* whether compiling printed output or read input */
   mehari_rebind *rebinds;

@@ -102,8 +102,10 @@ void mehari_script_read_first_line(pTHX_ mehari_script *script, const char *text
         script->warnings = true;
       else if (*at == 'l')
         script->ends_lines = true;
-      else
+      else {
+        script->taints |= *at == 'T';
         unknown = true;
+      }
     at--;
   }
   const char *dash = unknown ? memmem(perl, end - perl, " -", 2) : NULL;

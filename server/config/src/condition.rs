@@ -1,11 +1,9 @@
 //! `<IfModule>`, `<IfDefine>`, `<IfVersion>`: decides whether the enclosed lines are read.
 
 use crate::definitions::Definitions;
+use crate::httpd::HTTPD_VERSION;
 use crate::line::Word;
 use crate::problem::Fault;
-
-/// The version of Apache httpd with which `<IfVersion>` compares.
-pub(crate) const VERSION: [u32; 3] = [2, 4, 66];
 
 /// Tells whether the condition is true. `name` is the section's name in lower case.
 pub(crate) fn holds(
@@ -62,7 +60,10 @@ fn compare(operator: &str, version: &str) -> Option<bool> {
         given += 1;
     }
     // Only the written parts are compared, so `2.4` matches every version 2.4.x.
-    let ordering = VERSION[..given].cmp(&wanted[..given]);
+    let own = HTTPD_VERSION
+        .split('.')
+        .filter_map(|part| part.parse().ok());
+    let ordering = own.take(given).cmp(wanted[..given].iter().copied());
     Some(match operator {
         "=" | "==" => ordering.is_eq(),
         ">" => ordering.is_gt(),

@@ -4,6 +4,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use crate::arguments::plain;
+use crate::httpd::httpd_version;
 use crate::line::Word;
 use crate::problem::Fault;
 use crate::{HostAddress, Pattern, Scope};
@@ -148,7 +149,11 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "IfVersion",
         "<IfVersion [OP] VERSION>",
-        "Read if the comparison with httpd 2.4.66 is true.",
+        concat!(
+            "Read if the comparison with httpd ",
+            httpd_version!(),
+            " is true."
+        ),
     ),
 ];
 

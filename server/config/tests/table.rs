@@ -2,7 +2,7 @@
 
 use mehari_config::{
     Directive, DirectivePlace, Errand, ErrandResult, Ground, Interpreter, Shape, Site, DIRECTIVES,
-    REFUSED, SECTIONS,
+    HTTPD_VERSION, REFUSED, SECTIONS,
 };
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
@@ -278,6 +278,10 @@ fn the_documentation_equals_the_table() {
 #[test]
 fn every_apache_directive_is_a_row_a_section_or_refused_with_a_reason() {
     let list = include_str!("golden/apache-directives.txt");
+    assert!(
+        list.starts_with(&format!("# The directives that Apache {HTTPD_VERSION} ")),
+        "the list is not of the release that <IfVersion> compares with"
+    );
     let names = list
         .lines()
         .filter(|line| !line.starts_with('#'))

@@ -68,6 +68,17 @@ pub fn machine(is_so: bool, reason: &str) -> bool {
     is_so
 }
 
+/// Returns whether the perl under test has threads.
+///
+/// # Panics
+///
+/// If there is no perl.
+pub fn perl_has_threads() -> bool {
+    let mut perl = Command::new("perl");
+    perl.args(["-e", "use Config; exit !$Config{usethreads}"]);
+    perl.status().expect("perl runs").success()
+}
+
 /// Returns whether Debian's package is installed. A system without dpkg is assumed to have all
 /// packages.
 pub fn is_installed(package: &str) -> bool {

@@ -69,10 +69,11 @@ pub const GROUP: Group = Group {
                 1,
                 3,
             ),
-            "How long a client may take for its TLS handshake and for its header block, and how \
-             long it may pause within its body. A client that takes longer gets 408. With MinRate, \
-             each BYTES that arrive add a second, up to the second number of SECONDS. A body \
-             always has a minimum rate, by default 500 bytes per second.",
+            "Limits the time of slow clients. `handshake` is the time for the TLS handshake. \
+             `header` is the time for the header block. `body` is the longest pause within a body. \
+             A header block or a body that takes longer is answered 408. `20-40,MinRate=500` gives \
+             20 seconds, one second more for every 500 bytes that arrive, and at most 40 seconds. \
+             A body always has a minimum rate, by default 500 bytes per second.",
             read_timeout,
         )
         .default("handshake=20 header=20 body=20")

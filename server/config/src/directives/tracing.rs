@@ -17,12 +17,13 @@ pub const GROUP: Group = Group {
             1,
             7,
         ),
-        "Sends the spans of one request in so many (`every`, default 100) to an OpenTelemetry \
-         collector: OTLP over HTTP or HTTPS, JSON. `ca`: the authorities that may have signed the \
-         certificate of an `https://` collector, in PEM (default: those the system trusts). \
-         `parents=follow`: the client's `traceparent` decides \
-         whether its request is sampled. At most `queue` requests (default 1000) wait for the \
-         collector, which may take `timeout` (default 10 s) for a batch.",
+        "Sends the spans of sampled requests to an OpenTelemetry collector, as JSON (OTLP over \
+         HTTP or HTTPS). `every=100`, the default, samples one request in 100. `service` is the \
+         name that the spans carry. With `parents=follow`, the client's `traceparent` decides \
+         whether its request is sampled. `queue` is the number of requests that may wait for the \
+         collector (default 1000). `timeout` is the time that the collector may take for a batch \
+         (default 10 seconds). The certificate of an `https://` collector must be signed by an \
+         authority of the PEM file `ca`. By default the authorities count that the system trusts.",
         trace_export,
     )
     .default("Off")

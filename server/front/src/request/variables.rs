@@ -204,7 +204,7 @@ impl<'a> ExpressionVariables<'a> {
                 return self.response("content-type", into);
             }
             "CONTENT_TYPE" => self.field("Content-Type"),
-            "API_VERSION" => b"20120211:130",
+            "API_VERSION" => mehari_config::HTTPD_MODULE_MAGIC_NUMBER.as_bytes(),
             "HTTP_HOST" => request.host,
             "REMOTE_PORT" => return push(into, u64::from(peer.remote_port)),
             "SERVER_PORT" => {

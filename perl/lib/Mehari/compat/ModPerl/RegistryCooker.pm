@@ -175,10 +175,12 @@ sub read_script {
 
 require Errno;
 
-# Turns warnings on for a script that begins with `#!perl -w`.
+# Turns warnings on for a script that begins with `#!perl -w`. The whole process is tainted or not,
+# so `-T` only warns.
 sub rewrite_shebang {
     my ($self) = @_;
     my ($line) = ${ $self->{CODE} } =~ /\A(#!.*perl.*)/ or return;
+    Apache2::ServerRec::warn("$self->{FILE}: -T switch is ignored, enable with 'PerlSwitches -T' in httpd.conf") if $line =~ /\s-\w*T/ && !${^TAINT};
     ${ $self->{CODE} } = "use warnings;\n#line 1\n" . ${ $self->{CODE} } if $line =~ /\s-\w*w/;
     return;
 }
