@@ -248,6 +248,17 @@ XS_INTERNAL(slots)
   XSRETURN(1);
 }
 
+/* _numbered_method: returns the method of the number that `$r->method_number` returns. */
+XS_INTERNAL(numbered_method)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  mehari_text method = mehari_rec_numbered_method(aTHX_ mehari_rec_of(aTHX_ ST(0)));
+  ST(0) = newSVpvn_flags(method.at, method.length, SVs_TEMP);
+  XSRETURN(1);
+}
+
 /* ---- numbers ---- */
 
 /* Returns the old number, and sets the new one if there is an argument. */
@@ -420,7 +431,7 @@ void mehari_api_request_boot(pTHX)
     {"Apache2::RequestRec::subprocess_env", subprocess_env, 0}, {"Apache2::RequestRec::pnotes", pnotes, 0},
     {"Apache2::RequestRec::pnotes_kill", pnotes_kill, 0}, {"Apache2::RequestRec::connection", belonging, 0},
     {"Apache2::RequestRec::server", belonging, 1}, {"Apache2::RequestRec::pool", belonging, 2},
-    {"Apache2::RequestRec::_slots", slots, 0}, {"Apache2::RequestRec::_setting", setting, 0},
+    {"Apache2::RequestRec::_slots", slots, 0}, {"Apache2::RequestRec::_numbered_method", numbered_method, 0}, {"Apache2::RequestRec::_setting", setting, 0},
     {"Apache2::RequestRec::assbackwards", number, MEHARI_NUMBER_ASSBACKWARDS},
     {"Apache2::RequestRec::no_local_copy", number, MEHARI_NUMBER_NO_LOCAL_COPY},
     {"Apache2::RequestRec::proxyreq", number, MEHARI_NUMBER_PROXYREQ}, {"Apache2::RequestRec::mtime", number, MEHARI_NUMBER_MTIME},

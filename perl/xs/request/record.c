@@ -60,6 +60,7 @@ void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
   /* The texts may come from the earlier frame, so it is freed only here. */
   Safefree(rec->own_frame);
   rec->own_frame = frame;
+  rec->is_at_place = false;
   if (rec == mehari_rec_now)
     mehari_now = rec->job;
 }

@@ -42,6 +42,7 @@ struct mehari_rec {
   mehari_job job; /* the request's frame; for the current record the same as mehari_now */
   /* A frame made in this process, not in a slot of the front; NULL: none. */
   mehari_request *own_frame;
+  bool is_at_place; /* whether `own_frame` is about the place that the front has found for the request */
   mehari_job came; /* if handlers changed the request: its frame before the changes */
   /* The frame with the changes of the handlers before the response. NULL: unchanged. */
   mehari_request *restated;
@@ -91,6 +92,7 @@ typedef struct {
   bool is_same; /* whether the question is about the same request under another path */
   bool has_body; /* whether the new request gets this request's body */
   bool is_led; /* whether an internal redirect leads to the target */
+  bool is_sub; /* whether the question is about a sub-request */
   bool is_own; /* whether the question is about the asking request itself */
   mehari_text user; /* the user of the request in question; empty: none */
 } mehari_question;
@@ -108,6 +110,8 @@ void mehari_rec_close_phases(pTHX_ mehari_rec *rec);
 void mehari_rec_restate(pTHX_ mehari_rec *rec);
 /* Whether handlers have changed fields, variables, method or query. */
 bool mehari_rec_is_changed(pTHX_ mehari_rec *rec);
+/* Returns the method of `$r->method_number`. `$r->method` does not change it. */
+mehari_text mehari_rec_numbered_method(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);
 /* Whether the job's frame has a variable with this name and value. */
 bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_text value);

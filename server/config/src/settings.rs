@@ -22,7 +22,7 @@ pub use lua::LuaSettings;
 pub use media::Media;
 pub use negotiation::Negotiation;
 pub(crate) use perl::WorkerRecords;
-pub use perl::{EncodedSettings, PerlPart};
+pub use perl::{EncodedSettings, PerlPart, PlaceRules};
 pub use rewriting::Rewriting;
 pub use rules::{HostRules, Rules};
 pub(crate) use words::HandlerWords;
