@@ -104,7 +104,7 @@ XS_INTERNAL(dir_config)
  * sub-request or a redirected request run, %ENV has those of the request that led to it. */
 static bool has_environment(const mehari_rec *rec)
 {
-  return !mehari_environment_is_bare() && !(rec->is_early && (rec->main || rec->prev));
+  return rec == mehari_rec_now && !mehari_environment_is_bare() && !(rec->is_early && (rec->main || rec->prev));
 }
 
 /* subprocess_env: returns the table, or accesses one value. In void context and without a name it
@@ -119,7 +119,7 @@ XS_INTERNAL(subprocess_env)
   mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   if (items == 1) {
     if (is_void || has_environment(rec))
-      mehari_environment_into(aTHX_ table, is_void);
+      mehari_environment_into(aTHX_ rec, is_void);
     if (is_void)
       XSRETURN_EMPTY;
     ST(0) = sv_2mortal(mehari_rec_table_object(aTHX_ rec, MEHARI_TABLE_SUBPROCESS_ENV));

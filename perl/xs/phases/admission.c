@@ -190,6 +190,16 @@ static void name_user(pTHX_ mehari_rec *rec)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, newSVpvn_flags(user.at, user.length, SVs_TEMP));
 }
 
+/* Shows the path to which the rules have led the request. `is_translated`: a handler has translated
+ * the path as sent, so the rules do not apply. */
+static void end_translation(pTHX_ mehari_rec *rec, bool is_translated)
+{
+  SV *asked = is_translated ? sv_mortalcopy(mehari_rec_text(aTHX_ rec, MEHARI_REC_URI)) : NULL;
+  mehari_rec_show_target(aTHX_ rec, false);
+  if (asked && !sv_eq(asked, mehari_rec_text(aTHX_ rec, MEHARI_REC_URI)))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_URI, asked);
+}
+
 /* Runs the phases. Returns DECLINED to continue with the response, DONE if the response is
  * complete, otherwise a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
@@ -201,7 +211,12 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
       continue;
     if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
       continue;
+    bool is_untranslated = phase <= MEHARI_PHASE_TRANS && mehari_rec_is_initial(rec) && mehari_rec_has_place_rules(aTHX_ rec, MEHARI_PHASE_TRANS);
+    if (is_untranslated)
+      mehari_rec_show_target(aTHX_ rec, true);
     int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
+    if (is_untranslated)
+      end_translation(aTHX_ rec, phase == MEHARI_PHASE_TRANS && status == OK);
     /* The handler has redirected the request, and the new request was answered. */
     if (!rec->main && mehari_output_is_complete())
       return DONE;

@@ -136,6 +136,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_rec *before = mehari_rec_now;
   const char *phase = mehari_phase_now;
   bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_for_interpreter(before->job.frame);
+  bool was_bare = mehari_environment_is_bare();
   bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_runs_in_perl(aTHX_ sub, sub->job.frame->task));
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
@@ -150,6 +151,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {
     mehari_environment_begin(aTHX);
     mehari_rec_export_variables(aTHX_ before);
-  }
+  } else if (was_bare && !mehari_environment_is_bare())
+    mehari_rec_open_environment(aTHX_ before);
   return status ? status : within;
 }

@@ -42,6 +42,7 @@ struct mehari_rec {
   mehari_job job; /* the request's frame; for the current record the same as mehari_now */
   /* A frame made in this process, not in a slot of the front; NULL: none. */
   mehari_request *own_frame;
+  bool is_untranslated; /* whether `$r->uri` is the path before the server's rules */
   bool is_at_place; /* whether `own_frame` is about the place that the front has found for the request */
   mehari_job came; /* if handlers changed the request: its frame before the changes */
   /* The frame with the changes of the handlers before the response. NULL: unchanged. */
@@ -124,6 +125,8 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec);
 /* Dies unless `self` is the `$r` of a request that is being served. */
 mehari_rec *mehari_rec_of(pTHX_ SV *self);
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; the record owns the text */
+/* Whether `$r->uri` is the path of the target, as in Apache until the path has been translated. */
+void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows);
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value);
 mehari_table *mehari_rec_table(mehari_rec *rec, int which);
 SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new reference to its APR::Table */

@@ -178,9 +178,9 @@ impl Rules {
             match change {
                 Change::AuthMerging(chosen) => merging = *chosen,
                 Change::Require(requirement) => required.push(requirement.clone()),
-                Change::Order(order) => {
-                    allow_deny.get_or_insert_with(AllowDeny::default).order = *order
-                }
+                Change::Order(methods, order) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .set_order(methods.clone(), *order),
                 Change::Allow(methods, from) => allow_deny
                     .get_or_insert_with(AllowDeny::default)
                     .allow

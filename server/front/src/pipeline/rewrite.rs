@@ -181,6 +181,10 @@ impl Evaluation<'_> {
     /// Sets SCRIPT_URL and SCRIPT_URI to the path before any rule.
     fn name_script(&self, path: &Path, rule_state: &mut Option<Box<RuleState>>) {
         let state = rule_state.get_or_insert_with(Default::default);
+        // As in Apache, a sub-request has the path of the client's request.
+        if state.is_within && state.variable(b"SCRIPT_URL").is_some() {
+            return;
+        }
         let before = state.variable(b"REDIRECT_SCRIPT_URL");
         let url = before.unwrap_or(&path.merged).to_vec();
         state.set(
