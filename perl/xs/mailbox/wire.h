@@ -307,7 +307,8 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
 #define MEHARI_PASS_REMOVED 'x'
 #define MEHARI_PASS_QUERY 'q'   /* the query that handlers have set */
 #define MEHARI_PASS_METHOD 'm'  /* the method that handlers have set */
-#define MEHARI_PASS_NUMBERED 'i' /* the method of the number that handlers have set, for `<Limit>` */
+/* The method of the number that handlers have set, for `<Limit>`. */
+#define MEHARI_PASS_NUMBERED 'i'
 #define MEHARI_PASS_USER 'n'    /* the user of the request about which MEHARI_RECORD_ASK asks */
 /* How the request about which MEHARI_RECORD_ASK asks comes about: one byte. Without this part it is
  * the asking request at another place. */

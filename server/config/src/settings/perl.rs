@@ -59,7 +59,7 @@ pub struct EncodedSettings {
 /// The rules of a place that read the request after Perl handlers that may change the request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LeftRules {
-    /// The rules that choose the place: after the handlers of which phases they are evaluated again.
+    /// The rules that choose the place, and after which handlers they are evaluated again.
     pub place: PlaceRules,
     /// `SetEnvIf` and its relatives, after the handlers of the header parser phase.
     pub variables: bool,

@@ -144,8 +144,8 @@ struct Refused {
 }
 
 /// Applies the rules of the server to the path of a sub-request or an internal redirect. As in
-/// Apache, `SetEnvIf` of the server is not for sub-requests, which have the variables of the request
-/// within which they are made. `None`: the request goes on with the target.
+/// Apache, `SetEnvIf` of the server is not for sub-requests, which have the variables of the
+/// request within which they are made. `None`: the request goes on with the target.
 fn translate(
     shared: &Shared,
     site: &Site,

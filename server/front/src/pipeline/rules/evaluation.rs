@@ -84,8 +84,8 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
 
 /// Evaluates the rules for a request that a worker makes within another request. Because the
 /// evaluation cannot wait, a password that was not checked recently counts as wrong. Returns the
-/// route, and 0 or the status of the refusal. `sets_variables`: the server's `SetEnvIf` has not been
-/// evaluated.
+/// route, and 0 or the status of the refusal. `sets_variables`: evaluates the server's `SetEnvIf`
+/// too.
 pub fn evaluate_subrequest(
     shared: &Shared,
     request: &Request<'_>,
