@@ -16,6 +16,8 @@ fn make_links(folder: &Path) {
         ("loop.html", "loop.html"),
         ("good.html", "../real/page.html"),
         ("folder", "../real"),
+        ("zero.html", "/dev/zero"),
+        ("null.html", "/dev/null"),
     ] {
         symlink(target, folder.join(name)).expect("a link");
     }
@@ -111,6 +113,10 @@ fn site_of_links() -> Builder {
     let root = builder.folder_of("htdocs");
     symlink("none", root.join("real/dangling.html")).expect("a link");
     symlink("real", root.join("linked")).expect("a link");
+    let made = std::process::Command::new("mkfifo")
+        .arg(root.join("followed/fifo.html"))
+        .status();
+    assert!(made.expect("mkfifo runs").success());
     builder
 }
 
@@ -166,6 +172,9 @@ fn symbolic_links_are_followed_or_refused_as_in_apache() {
             "folder/dangling.html",
             "none.html",
             "none/more",
+            "zero.html",
+            "zero.html/more",
+            "null.html",
             "",
         ] {
             let target = format!("/{folder}/{name}");
@@ -189,6 +198,11 @@ fn symbolic_links_are_followed_or_refused_as_in_apache() {
         ("/by_file/good.html", 403),
         ("/located/good.html", 200),
         ("/handled/dangling.html", 403),
+        ("/followed/zero.html", 200),
+        ("/followed/zero.html/more", 403),
+        ("/owner/zero.html", 403),
+        // Apache waits for a writer for ever.
+        ("/followed/fifo.html", 403),
         ("/handled/none.html", 200),
         ("/linked/page.html", 200),
         ("/linked/dangling.html", 403),

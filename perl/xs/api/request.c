@@ -104,7 +104,7 @@ XS_INTERNAL(dir_config)
  * sub-request or a redirected request run, %ENV has those of the request that led to it. */
 static bool has_environment(const mehari_rec *rec)
 {
-  return !mehari_environment_is_bare() && !(rec->is_early && (rec->main || rec->prev));
+  return rec == mehari_rec_now && !mehari_environment_is_bare() && !(rec->is_early && (rec->main || rec->prev));
 }
 
 /* subprocess_env: returns the table, or accesses one value. In void context and without a name it
@@ -119,7 +119,7 @@ XS_INTERNAL(subprocess_env)
   mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   if (items == 1) {
     if (is_void || has_environment(rec))
-      mehari_environment_into(aTHX_ table, is_void);
+      mehari_environment_into(aTHX_ rec, is_void);
     if (is_void)
       XSRETURN_EMPTY;
     ST(0) = sv_2mortal(mehari_rec_table_object(aTHX_ rec, MEHARI_TABLE_SUBPROCESS_ENV));
@@ -245,6 +245,17 @@ XS_INTERNAL(slots)
   if (items != 1)
     croak_xs_usage(cv, "r");
   ST(0) = sv_2mortal(newRV_inc((SV *)slots_of(mehari_rec_of(aTHX_ ST(0)))));
+  XSRETURN(1);
+}
+
+/* _numbered_method: returns the method of the number that `$r->method_number` returns. */
+XS_INTERNAL(numbered_method)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  mehari_text method = mehari_rec_numbered_method(aTHX_ mehari_rec_of(aTHX_ ST(0)));
+  ST(0) = newSVpvn_flags(method.at, method.length, SVs_TEMP);
   XSRETURN(1);
 }
 
@@ -420,7 +431,7 @@ void mehari_api_request_boot(pTHX)
     {"Apache2::RequestRec::subprocess_env", subprocess_env, 0}, {"Apache2::RequestRec::pnotes", pnotes, 0},
     {"Apache2::RequestRec::pnotes_kill", pnotes_kill, 0}, {"Apache2::RequestRec::connection", belonging, 0},
     {"Apache2::RequestRec::server", belonging, 1}, {"Apache2::RequestRec::pool", belonging, 2},
-    {"Apache2::RequestRec::_slots", slots, 0}, {"Apache2::RequestRec::_setting", setting, 0},
+    {"Apache2::RequestRec::_slots", slots, 0}, {"Apache2::RequestRec::_numbered_method", numbered_method, 0}, {"Apache2::RequestRec::_setting", setting, 0},
     {"Apache2::RequestRec::assbackwards", number, MEHARI_NUMBER_ASSBACKWARDS},
     {"Apache2::RequestRec::no_local_copy", number, MEHARI_NUMBER_NO_LOCAL_COPY},
     {"Apache2::RequestRec::proxyreq", number, MEHARI_NUMBER_PROXYREQ}, {"Apache2::RequestRec::mtime", number, MEHARI_NUMBER_MTIME},

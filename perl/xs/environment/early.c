@@ -59,8 +59,21 @@ void mehari_environment_set_early(pTHX)
   }
 }
 
-void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
+/* Whether the request came with the variable. */
+static bool came_with(const mehari_rec *rec, mehari_text name)
 {
+  const mehari_job *job = rec->restated ? &rec->came : &rec->job;
+  for (int i = 0; i < job->frame->variable_count; i++) {
+    mehari_text known = mehari_job_text(job, job->variables[i].name);
+    if (known.length == name.length && memEQ(known.at, name.at, name.length))
+      return true;
+  }
+  return false;
+}
+
+void mehari_environment_into(pTHX_ mehari_rec *rec, bool set_up)
+{
+  mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   if (set_up && mehari_environment_is_bare()) {
     mehari_environment_begin(aTHX);
     for (int i = 0; i < table->count; i++)
@@ -77,7 +90,7 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
     bool is_passed_on = mehari_is_base(aTHX_ hv_iterkeysv(entry), NULL);
     /* As in mod_perl: values stored in %ENV before the response are only in %ENV. */
     bool is_early = early && mehari_table_find(early, key);
-    if (is_passed_on || is_early || mehari_table_find(table, key) || !SvOK(HeVAL(entry)))
+    if (is_passed_on || is_early || mehari_table_find(table, key) || came_with(rec, key) || !SvOK(HeVAL(entry)))
       continue;
     value.at = SvPV_nomg(HeVAL(entry), value.length);
     mehari_table_add(table, key, value);

@@ -6,6 +6,7 @@
 #include "mailbox/mailbox.h"
 
 struct mehari_table; /* api/api.h */
+struct mehari_rec; /* request/record.h */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
 /* Makes places for the variables of every request and of most browsers. */
@@ -35,8 +36,8 @@ const struct mehari_table *mehari_environment_early(void); /* NULL: handlers hav
 /* For `PerlSetupEnv Off`: leaves only the configuration's variables. */
 void mehari_environment_without_request(pTHX);
 bool mehari_environment_is_bare(void); /* whether %ENV has no variable of a request */
-/* Adds to a table the request's variables in %ENV that the table lacks. `set_up`: sets %ENV
- * first. */
-void mehari_environment_into(pTHX_ struct mehari_table *table, bool set_up);
+/* Adds to `subprocess_env` the request's variables in %ENV that the table lacks, except those that
+ * handlers have removed from the table. `set_up`: sets %ENV first. */
+void mehari_environment_into(pTHX_ struct mehari_rec *rec, bool set_up);
 
 #endif

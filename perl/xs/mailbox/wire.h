@@ -247,10 +247,13 @@ enum {
   MEHARI_LEFT_VARIABLES = 1, /* `SetEnvIf`, after the handlers of the header parser phase */
   MEHARI_LEFT_ACCESS, /* `Require` and `Allow`, after the handlers of the access phase */
   MEHARI_LEFT_FIXUPS, /* `Redirect`, `RewriteRule`, `RequestHeader`, after those of the fixup phase */
-  MEHARI_LEFT_AUTHORIZATION /* `Require`, after the handlers of the authorisation phase */
+  MEHARI_LEFT_AUTHORIZATION, /* `Require`, after the handlers of the authorisation phase */
+  /* The rules that choose the place, from those of the server on; after MEHARI_LEFT_TRANSLATION
+   * without `SetEnvIf` of the server, after MEHARI_LEFT_STORAGE only `<If>`. */
+  MEHARI_LEFT_READ, MEHARI_LEFT_TRANSLATION, MEHARI_LEFT_STORAGE
 };
-/* The access status of the answer about MEHARI_LEFT_FIXUPS, if it is not the status that ends the
- * request. */
+/* The access status of the answer about MEHARI_LEFT_FIXUPS and the rules that choose the place, if
+ * it is not the status that ends the request. */
 enum {
   MEHARI_FIXUPS_GO_ON, /* with the frame's fields, variables, query and task */
   MEHARI_FIXUPS_HAND_BACK, /* the front responds */
@@ -303,13 +306,20 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
 /* Names of variables that handlers have removed, each followed by a NUL. */
 #define MEHARI_PASS_REMOVED 'x'
 #define MEHARI_PASS_QUERY 'q'   /* the query that handlers have set */
+#define MEHARI_PASS_METHOD 'm'  /* the method that handlers have set */
+/* The method of the number that handlers have set, for `<Limit>`. */
+#define MEHARI_PASS_NUMBERED 'i'
 #define MEHARI_PASS_USER 'n'    /* the user of the request about which MEHARI_RECORD_ASK asks */
+/* How the request about which MEHARI_RECORD_ASK asks comes about: one byte. Without this part it is
+ * the asking request at another place. */
+#define MEHARI_PASS_ORIGIN 'k'
+#define MEHARI_PASS_WITHIN 's' /* a sub-request */
+#define MEHARI_PASS_REDIRECTED 'r' /* an internal redirect */
 /* The worker waits for the outcome: a mehari_outcome_frame at MEHARI_ANSWER_OFFSET. */
 #define MEHARI_PASS_LISTENS 'w'
 /* Only in MEHARI_RECORD_LOGGED, together with the file, the fields, the variables, the query, the
- * user, and the decoded path as the target. */
+ * method, the user, and the decoded path as the target. */
 #define MEHARI_PASS_NOTES 'o' /* name, NUL, value, NUL ... */
-#define MEHARI_PASS_METHOD 'm'
 #define MEHARI_PASS_STATUS 's' /* a u16, if a Log handler has set the status */
 /* The fields of the response, in the form of the notes, if a Log handler has changed them. */
 #define MEHARI_PASS_ANSWERED 'r'

@@ -18,6 +18,9 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
     has_file = false;
   if (!has_file && !mehari_is_changed(rec, MEHARI_REC_URI))
     return OK;
+  /* The rules of the server translate the path. */
+  if (!has_file && answered == DECLINED && mehari_rec_has_place_rules(aTHX_ rec, MEHARI_PHASE_TRANS))
+    return OK;
   SV *target = mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
   mehari_text file = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
   mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
@@ -187,21 +190,41 @@ static void name_user(pTHX_ mehari_rec *rec)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, newSVpvn_flags(user.at, user.length, SVs_TEMP));
 }
 
+/* Shows the path to which the rules have led the request. `is_translated`: a handler has translated
+ * the path as sent, so the rules do not apply. */
+static void end_translation(pTHX_ mehari_rec *rec, bool is_translated)
+{
+  SV *asked = is_translated ? sv_mortalcopy(mehari_rec_text(aTHX_ rec, MEHARI_REC_URI)) : NULL;
+  mehari_rec_show_target(aTHX_ rec, false);
+  if (asked && !sv_eq(asked, mehari_rec_text(aTHX_ rec, MEHARI_REC_URI)))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_URI, asked);
+}
+
 /* Runs the phases. Returns DECLINED to continue with the response, DONE if the response is
  * complete, otherwise a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 {
-  for (int phase = rec->main ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
-    if (phase == MEHARI_PHASE_HEADER_PARSER && rec->main)
+  /* A part of a page with server-side includes is a sub-request too. */
+  bool is_sub = rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN;
+  for (int phase = is_sub ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
+    if (phase == MEHARI_PHASE_HEADER_PARSER && is_sub)
       continue;
     if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
       continue;
+    bool is_untranslated = phase <= MEHARI_PHASE_TRANS && mehari_rec_is_initial(rec) && mehari_rec_has_place_rules(aTHX_ rec, MEHARI_PHASE_TRANS);
+    if (is_untranslated)
+      mehari_rec_show_target(aTHX_ rec, true);
     int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
+    if (is_untranslated)
+      end_translation(aTHX_ rec, phase == MEHARI_PHASE_TRANS && status == OK);
     /* The handler has redirected the request, and the new request was answered. */
     if (!rec->main && mehari_output_is_complete())
       return DONE;
+    int answered = status;
     if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
       status = follow_translation(aTHX_ rec, status);
+    if (status == OK || status == DECLINED)
+      status = mehari_rec_find_place(aTHX_ rec, phase, answered);
     if (phase == MEHARI_PHASE_HEADER_PARSER && (status == OK || status == DECLINED))
       status = mehari_rec_set_variables(aTHX_ rec);
     if (status != OK && status != DECLINED)
@@ -224,6 +247,8 @@ int mehari_rec_admit(pTHX_ mehari_rec *rec)
   int status = rec->job.frame->access_status;
   if (status == 401)
     challenge(aTHX_ rec);
+  else if (status >= 300 && status < 400) /* a redirect of the server's rules */
+    mehari_rec_take_lines(rec, mehari_job_text(&rec->job, rec->job.frame->text[MEHARI_TEXT_CHALLENGE]));
   return status ? status : DECLINED;
 }
 

@@ -56,13 +56,16 @@ bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec)
   return rec->numbers[MEHARI_NUMBER_PROXYREQ] > 0 || (handler && strEQ(SvPV_nolen(handler), "proxy-server"));
 }
 
+/* Whether the request is at another place than the front has found for it. */
+static bool is_moved(const mehari_rec *rec) { return rec->own_frame && !rec->is_at_place; }
+
 /* Adds the file, or the path without a file, that is to answer, if it differs from the front's
  * choice. */
 static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 {
   struct stat found;
   SV *file = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
-  if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
+  if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !is_moved(rec))
     return;
   mehari_text text = mehari_text_of(aTHX_ file);
   if (mehari_rec_is_proxied(aTHX_ rec)) {
@@ -72,7 +75,7 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   /* The front sends the file of the path if a handler has declined. */
   U8 task = rec->job.frame->task;
   bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
-  if (is_file || !rec->own_frame) {
+  if (is_file || !is_moved(rec)) {
     mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);
     return;
   }
@@ -91,6 +94,17 @@ void mehari_pairs_add(SV *pairs, const mehari_table *table)
 {
   for (int i = 0; i < table->count; i++)
     add_pair(pairs, &table->entries[i]);
+}
+
+/* Adds the method, if handlers have set its name or its number. */
+static void add_method(pTHX_ SV *payload, mehari_rec *rec)
+{
+  mehari_text name = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD)), numbered = mehari_rec_numbered_method(aTHX_ rec);
+  bool is_one = name.length == numbered.length && memEQ(name.at, numbered.at, name.length);
+  if (!mehari_is_changed(rec, MEHARI_REC_METHOD) && is_one)
+    return;
+  mehari_part_add(payload, MEHARI_PASS_METHOD, name.at, name.length);
+  mehari_part_add(payload, MEHARI_PASS_NUMBERED, numbered.at, numbered.length);
 }
 
 /* Adds the handlers' changes of the request, for the front's program or back end, and for the
@@ -125,6 +139,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
     mehari_text query = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_ARGS]);
     mehari_part_add(payload, MEHARI_PASS_QUERY, query.at, query.length);
   }
+  add_method(aTHX_ payload, rec);
 }
 
 /* Adds the path that a handler of the translation phase has chosen, and its file. */
@@ -140,7 +155,7 @@ static void add_moved(pTHX_ SV *payload, mehari_rec *rec)
 SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place)
 {
   SV *payload = newSVpvs_flags("", SVs_TEMP);
-  if (with_place && rec->own_frame)
+  if (with_place && is_moved(rec))
     add_moved(aTHX_ payload, rec);
   if (rec->restated || mehari_rec_is_changed(aTHX_ rec))
     add_request(aTHX_ payload, rec);
@@ -197,6 +212,10 @@ SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
     add_variables(aTHX_ pairs, main, question);
   if (SvCUR(pairs))
     mehari_part_add(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+  if (question->is_sub || question->is_led)
+    mehari_part_add(payload, MEHARI_PASS_ORIGIN, &(char){question->is_sub ? MEHARI_PASS_WITHIN : MEHARI_PASS_REDIRECTED}, 1);
+  if (question->is_own || question->is_same)
+    add_method(aTHX_ payload, rec);
   if (question->user.length && !memchr(question->user.at, 0, question->user.length))
     mehari_part_add(payload, MEHARI_PASS_USER, question->user.at, question->user.length);
   return payload;

@@ -79,19 +79,25 @@ static bool is_status(int status)
   return false;
 }
 
+const char *mehari_method_name(IV number)
+{
+  static const char *const names[] = {"GET", "PUT", "POST", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"};
+  return number >= 0 && number < (IV)C_ARRAY_LENGTH(names) ? names[number] : NULL;
+}
+
 /* Adds the field Allow to the refusal of a method. As in Apache, the field names the methods that
  * handlers allow. */
 static void name_allowed(mehari_rec *rec)
 {
-  static const char *const names[] = {"GET", "PUT", "POST", "DELETE", "CONNECT", "OPTIONS", NULL, "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"};
+  enum { TRACE = 6 };
   static const mehari_text allow = {"Allow", 5};
   mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT);
   char list[160] = "";
   size_t length = 0;
   UV allowed = (UV)rec->numbers[MEHARI_NUMBER_ALLOWED];
-  for (size_t i = 0; i < C_ARRAY_LENGTH(names) && length < sizeof list; i++)
-    if (names[i] && allowed & (UV)1 << i)
-      length += snprintf(list + length, sizeof list - length, "%s%s", length ? "," : "", names[i]);
+  for (IV i = 0; mehari_method_name(i) && length < sizeof list; i++)
+    if (i != TRACE && allowed & (UV)1 << i)
+      length += snprintf(list + length, sizeof list - length, "%s%s", length ? "," : "", mehari_method_name(i));
   if (allowed & 1 && length < sizeof list)
     length += snprintf(list + length, sizeof list - length, ",HEAD");
   if (length && length < sizeof list && !mehari_table_find(out, allow) && !mehari_table_find(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT), allow))

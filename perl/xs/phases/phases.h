@@ -88,6 +88,7 @@ void mehari_deferred_forget(pTHX); /* called at the end of a request */
 bool mehari_deferred_serve(pTHX); /* serves a frame with the task MEHARI_TASK_DEFERRED */
 
 /* phases.c */
+const char *mehari_method_name(IV number); /* the method of Apache's M_*; NULL: none of HTTP's */
 bool mehari_rec_logs(mehari_rec *rec); /* whether the record has Log handlers to run */
 bool mehari_rec_cleans_up(mehari_rec *rec);
 /* Parses the settings of this frame and resolves their handlers before any request is served. */
@@ -122,7 +123,12 @@ void mehari_rec_tell_log(pTHX);
 /* Runs the Log handlers and tells the front what they have changed. */
 void mehari_rec_run_log(pTHX_ mehari_rec *rec);
 
-/* rules.c. Sets the variables of `SetEnvIf`, and evaluates the access rules, for a request that
+/* rules.c. Whether rules that choose the place come after the handlers of this phase. */
+bool mehari_rec_has_place_rules(pTHX_ mehari_rec *rec, int phase);
+/* Finds the place again, if the handlers of the phase have changed what these rules read.
+ * `answered`: the handlers' result. Returns OK or a status. */
+int mehari_rec_find_place(pTHX_ mehari_rec *rec, int phase, int answered);
+/* Sets the variables of `SetEnvIf`, and evaluates the access rules, for a request that
  * handlers have changed. Both return OK or a status. */
 int mehari_rec_set_variables(pTHX_ mehari_rec *rec);
 int mehari_rec_check_again(pTHX_ mehari_rec *rec);
@@ -132,6 +138,7 @@ int mehari_rec_authorize_again(pTHX_ mehari_rec *rec, uint64_t *known);
 /* Applies the rules of the fixup phase after its handlers. Returns DECLINED to go on, DONE if the
  * response is complete, or a status. */
 int mehari_rec_fix_up(pTHX_ mehari_rec *rec);
+void mehari_rec_take_lines(mehari_rec *rec, mehari_text lines); /* adds the header lines of a redirect */
 /* Sends the request's file through the output filters. False: there are no filters, or the path has
  * no such file. */
 bool mehari_rec_send_file(pTHX_ mehari_rec *rec);

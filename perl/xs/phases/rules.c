@@ -1,7 +1,8 @@
-/* Asks the front for the rules of the place that read the request after handlers: `SetEnvIf`, the
- * access rules, `Require` after authentication, and those of the fixup phase (`Redirect`, a
- * folder's `RewriteRule`, `RequestHeader`). As in Apache, the rules see the request as the handlers
- * have changed it. */
+/* Asks the front for the rules that read the request after handlers. They are the rules that choose
+ * the place (the server's `SetEnvIf` and `RewriteRule`, and `<If>`) and those of the place:
+ * `SetEnvIf`, the access rules, `Require` after authentication, and those of the fixup phase
+ * (`Redirect`, a folder's `RewriteRule`, `RequestHeader`). As in Apache, the rules see the request
+ * as the handlers have changed it. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
@@ -74,21 +75,26 @@ static void take_variables(mehari_rec *rec, const mehari_job *answer, bool again
   }
 }
 
-/* Takes what the rules have changed. */
-static void take_changes(pTHX_ mehari_rec *rec, const mehari_job *answer)
+static void take_query(pTHX_ mehari_rec *rec, const mehari_job *answer)
 {
   mehari_text query = mehari_job_text(answer, answer->frame->text[MEHARI_TEXT_QUERY]);
   mehari_text known = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
-  take_fields(rec, answer);
-  take_variables(rec, answer, false);
   if (query.length != known.length || memNE(query.at, known.at, known.length))
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_ARGS, newSVpvn_flags(query.at, query.length, SVs_TEMP));
+}
+
+/* Takes what the rules have changed. */
+static void take_changes(pTHX_ mehari_rec *rec, const mehari_job *answer)
+{
+  take_fields(rec, answer);
+  take_variables(rec, answer, false);
+  take_query(aTHX_ rec, answer);
   if (answer->frame->task != rec->job.frame->task)
     mehari_rec_adopt(aTHX_ rec, mehari_merged(&rec->job, answer, true, true));
 }
 
 /* Adds the header lines of a redirect to the response. */
-static void take_lines(mehari_rec *rec, mehari_text lines)
+void mehari_rec_take_lines(mehari_rec *rec, mehari_text lines)
 {
   mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT);
   while (lines.length) {
@@ -122,22 +128,28 @@ static bool reads_user(pTHX_ mehari_rec *rec)
   return when.length == 10 && memEQ(when.at, "reads user", 10);
 }
 
-/* Asks for the rules. Returns false if the rules change nothing. */
-static bool ask(pTHX_ mehari_rec *rec, uint16_t which, mehari_job *answer)
+/* Asks for the rules. `target`: the path that handlers have chosen, or NULL. Returns false if the
+ * rules change nothing. */
+static bool ask_about(pTHX_ mehari_rec *rec, uint16_t which, SV *target, mehari_job *answer)
 {
   /* Before authentication the rules see only a user whom handlers have set. */
   if (which == MEHARI_LEFT_FIXUPS)
     mehari_rec_report_user(aTHX_ rec);
   else if (mehari_rec_has_user(aTHX_ rec))
     mehari_rec_tell_user(aTHX_ rec);
-  mehari_text changes = mehari_text_of(aTHX_ mehari_rec_changes(aTHX_ rec, true));
-  const mehari_request *frame = mehari_ask_rules(which, changes);
+  SV *changes = mehari_rec_changes(aTHX_ rec, true);
+  mehari_text path = mehari_text_of(aTHX_ target);
+  if (path.length)
+    mehari_part_add(changes, MEHARI_PASS_TARGET, path.at, path.length);
+  const mehari_request *frame = mehari_ask_rules(which, mehari_text_of(aTHX_ changes));
   if (!frame)
     return false;
   *answer = (mehari_job){.frame = frame, .base = (const char *)frame, .fields = (const mehari_pair *)(frame + 1)};
   answer->variables = answer->fields + frame->field_count;
   return true;
 }
+
+static bool ask(pTHX_ mehari_rec *rec, uint16_t which, mehari_job *answer) { return ask_about(aTHX_ rec, which, NULL, answer); }
 
 /* Refuses changes that are longer than a record. */
 static bool is_too_large(pTHX_ mehari_rec *rec)
@@ -273,7 +285,65 @@ int mehari_rec_fix_up(pTHX_ mehari_rec *rec)
     redirect(aTHX_ rec, target);
     return DONE;
   default:
-    take_lines(rec, mehari_job_text(&answer, answer.frame->text[MEHARI_TEXT_CHALLENGE]));
+    mehari_rec_take_lines(rec, mehari_job_text(&answer, answer.frame->text[MEHARI_TEXT_CHALLENGE]));
     return status;
   }
+}
+
+/* ---- the rules that choose the place ---- */
+
+bool mehari_rec_has_place_rules(pTHX_ mehari_rec *rec, int phase)
+{
+  static const char *const last[] = {"variables", "translation", "sections"};
+  SV *word = is_within(rec) ? NULL : mehari_settings_text(aTHX_ rec->settings, "place");
+  for (int i = phase; word && i < (int)C_ARRAY_LENGTH(last); i++)
+    if (strEQ(SvPV_nolen(word), last[i]))
+      return true;
+  return false;
+}
+
+/* Continues at the place that the rules have found. What handlers have set stays, except for the
+ * path about which the rules were asked. */
+static void take_place(pTHX_ mehari_rec *rec, const mehari_job *answer, bool has_chosen)
+{
+  static const int kept[] = {MEHARI_REC_FILENAME, MEHARI_REC_PATH_INFO, MEHARI_REC_HANDLER, MEHARI_REC_URI};
+  SV *set[C_ARRAY_LENGTH(kept)];
+  for (size_t i = 0; i < C_ARRAY_LENGTH(kept); i++) {
+    bool stays = mehari_is_changed(rec, kept[i]) && !(has_chosen && kept[i] == MEHARI_REC_URI);
+    set[i] = stays && rec->texts[kept[i]] ? sv_mortalcopy(rec->texts[kept[i]]) : NULL;
+  }
+  take_variables(rec, answer, true);
+  take_query(aTHX_ rec, answer);
+  mehari_rec_adopt(aTHX_ rec, mehari_merged(&rec->job, answer, true, true));
+  rec->is_at_place = true;
+  for (size_t i = 0; i < C_ARRAY_LENGTH(kept); i++)
+    if (set[i])
+      mehari_rec_set_text(aTHX_ rec, kept[i], set[i]);
+}
+
+int mehari_rec_find_place(pTHX_ mehari_rec *rec, int phase, int answered)
+{
+  static const uint16_t rules[] = {MEHARI_LEFT_READ, MEHARI_LEFT_TRANSLATION, MEHARI_LEFT_STORAGE};
+  mehari_job answer;
+  /* As in Apache, no rule translates the path after a handler that has done so. */
+  bool is_translated = phase == MEHARI_PHASE_TRANS && answered == OK;
+  int first = phase + is_translated;
+  if (first >= (int)C_ARRAY_LENGTH(rules) || !mehari_rec_has_place_rules(aTHX_ rec, first))
+    return OK;
+  bool has_chosen = first == MEHARI_PHASE_TRANS && mehari_is_changed(rec, MEHARI_REC_URI);
+  bool is_changed = mehari_rec_handlers(rec, phase) && (mehari_rec_is_changed(aTHX_ rec) || mehari_rec_has_user(aTHX_ rec));
+  bool is_found = phase == MEHARI_PHASE_TRANS && rec->own_frame && !rec->is_at_place;
+  if (is_found || (!has_chosen && !is_changed))
+    return OK;
+  if (is_too_large(aTHX_ rec))
+    return 500;
+  SV *target = has_chosen ? mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)) : NULL;
+  if (!ask_about(aTHX_ rec, rules[first], target, &answer))
+    return 500;
+  if (answer.frame->access_status != MEHARI_FIXUPS_GO_ON) {
+    mehari_rec_take_lines(rec, mehari_job_text(&answer, answer.frame->text[MEHARI_TEXT_CHALLENGE]));
+    return answer.frame->access_status;
+  }
+  take_place(aTHX_ rec, &answer, has_chosen);
+  return OK;
 }

@@ -2,7 +2,9 @@
  * the output printed so far. */
 #include "phases/phases.h"
 #include "phases/settings.h"
+#include "api/api.h"
 #include "environment/environment.h"
+#include "environment/parts.h"
 #include "mailbox/mailbox.h"
 #include "psgi/psgi.h"
 #include "request/record.h"
@@ -16,13 +18,40 @@
 
 int mehari_subrequests_running;
 
+/* Whether a variable is of one path only: a CGI variable of the request. */
+static bool is_of_path(pTHX_ const mehari_entry *entry)
+{
+  static const char *const more[] = {"PATH_INFO", "PATH_TRANSLATED", "CONTENT_LENGTH", "CONTENT_TYPE"};
+  if (!strncmp(entry->name, "HTTP_", 5))
+    return true;
+  for (size_t i = 0; i < C_ARRAY_LENGTH(more); i++)
+    if (strEQ(entry->name, more[i]))
+      return true;
+  return mehari_is_fixed(aTHX_ newSVpvn_flags(entry->name, entry->name_length, SVs_TEMP));
+}
+
+/* Gives a sub-request the variables of the request within which it is made. As in Apache, its own
+ * variables win, and its changes are for itself. */
+static void inherit_variables(pTHX_ mehari_rec *sub)
+{
+  sub->is_early = sub->settings && sub->settings->runs_phases;
+  mehari_table *from = mehari_rec_table(sub->main, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(sub, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = 0; i < from->count; i++) {
+    const mehari_entry *entry = &from->entries[i];
+    mehari_text name = {entry->name, entry->name_length};
+    if (!mehari_table_find(into, name) && !is_of_path(aTHX_ entry))
+      mehari_table_add(into, name, (mehari_text){entry->value, entry->value_length});
+  }
+}
+
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
 {
-  mehari_request *frame = mehari_lookup(main, &(mehari_question){method, target, file, false});
+  mehari_request *frame = mehari_lookup(main, &(mehari_question){.method = method, .target = target, .file = file, .is_sub = true});
   if (!frame)
     return NULL;
   mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
   sub->main = main;
+  inherit_variables(aTHX_ sub);
   mehari_rec_enter(sub);
   uint64_t start = mehari_trace_start();
   int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
@@ -107,6 +136,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_rec *before = mehari_rec_now;
   const char *phase = mehari_phase_now;
   bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_for_interpreter(before->job.frame);
+  bool was_bare = mehari_environment_is_bare();
   bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_runs_in_perl(aTHX_ sub, sub->job.frame->task));
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
@@ -121,6 +151,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {
     mehari_environment_begin(aTHX);
     mehari_rec_export_variables(aTHX_ before);
-  }
+  } else if (was_bare && !mehari_environment_is_bare())
+    mehari_rec_open_environment(aTHX_ before);
   return status ? status : within;
 }

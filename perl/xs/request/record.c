@@ -60,6 +60,7 @@ void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
   /* The texts may come from the earlier frame, so it is freed only here. */
   Safefree(rec->own_frame);
   rec->own_frame = frame;
+  rec->is_at_place = false;
   if (rec == mehari_rec_now)
     mehari_now = rec->job;
 }
@@ -270,6 +271,7 @@ static void clear(pTHX_ mehari_rec *rec)
   mehari_rec_forget_restated(rec);
   Safefree(rec->own_frame);
   rec->own_frame = NULL;
+  rec->is_at_place = rec->is_untranslated = false;
   rec->changed = 0;
   rec->status = 0;
   rec->is_admitted = rec->is_early = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;

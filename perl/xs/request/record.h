@@ -42,6 +42,8 @@ struct mehari_rec {
   mehari_job job; /* the request's frame; for the current record the same as mehari_now */
   /* A frame made in this process, not in a slot of the front; NULL: none. */
   mehari_request *own_frame;
+  bool is_untranslated; /* whether `$r->uri` is the path before the server's rules */
+  bool is_at_place; /* whether `own_frame` is about the place that the front has found for the request */
   mehari_job came; /* if handlers changed the request: its frame before the changes */
   /* The frame with the changes of the handlers before the response. NULL: unchanged. */
   mehari_request *restated;
@@ -91,6 +93,7 @@ typedef struct {
   bool is_same; /* whether the question is about the same request under another path */
   bool has_body; /* whether the new request gets this request's body */
   bool is_led; /* whether an internal redirect leads to the target */
+  bool is_sub; /* whether the question is about a sub-request */
   bool is_own; /* whether the question is about the asking request itself */
   mehari_text user; /* the user of the request in question; empty: none */
 } mehari_question;
@@ -108,6 +111,8 @@ void mehari_rec_close_phases(pTHX_ mehari_rec *rec);
 void mehari_rec_restate(pTHX_ mehari_rec *rec);
 /* Whether handlers have changed fields, variables, method or query. */
 bool mehari_rec_is_changed(pTHX_ mehari_rec *rec);
+/* Returns the method of `$r->method_number`. `$r->method` does not change it. */
+mehari_text mehari_rec_numbered_method(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);
 /* Whether the job's frame has a variable with this name and value. */
 bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_text value);
@@ -120,6 +125,8 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec);
 /* Dies unless `self` is the `$r` of a request that is being served. */
 mehari_rec *mehari_rec_of(pTHX_ SV *self);
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; the record owns the text */
+/* Whether `$r->uri` is the path of the target, as in Apache until the path has been translated. */
+void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows);
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value);
 mehari_table *mehari_rec_table(mehari_rec *rec, int which);
 SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new reference to its APR::Table */

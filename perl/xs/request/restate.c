@@ -101,10 +101,24 @@ static const mehari_table *further_variables(pTHX_ mehari_rec *rec)
   return further;
 }
 
+mehari_text mehari_rec_numbered_method(pTHX_ mehari_rec *rec)
+{
+  const mehari_job *came = rec->restated ? &rec->came : &rec->job;
+  SV **number = rec->slots ? hv_fetchs(rec->slots, "method_number", 0) : NULL;
+  const char *name = number && SvOK(*number) ? mehari_method_name(SvIV(*number)) : NULL;
+  return name ? (mehari_text){name, strlen(name)} : mehari_job_text(came, came->frame->text[MEHARI_TEXT_METHOD]);
+}
+
+static bool has_number(pTHX_ mehari_rec *rec)
+{
+  mehari_text method = mehari_rec_numbered_method(aTHX_ rec), sent = mehari_job_text(&rec->job, rec->job.frame->text[MEHARI_TEXT_METHOD]);
+  return !is_text(method, sent.at, sent.length);
+}
+
 bool mehari_rec_is_changed(pTHX_ mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
-  return further_variables(aTHX_ rec)->count || mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) ||
+  return further_variables(aTHX_ rec)->count || mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) || has_number(aTHX_ rec) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], job, job->fields, job->frame->field_count) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_SUBPROCESS_ENV], job, job->variables, job->frame->variable_count);
 }

@@ -14,6 +14,36 @@ static SV *joined(pTHX_ mehari_text first, mehari_text second)
   return text;
 }
 
+static int digit(char byte) { return isDIGIT_A(byte) ? byte - '0' : (byte | 0x20) - 'a' + 10; }
+
+/* Returns the decoded path of the target. NULL: the target is not a plain path. */
+static SV *path_of_target(pTHX_ const mehari_rec *rec)
+{
+  mehari_text target = sent(rec, MEHARI_TEXT_TARGET);
+  SV *path = newSVpvs("");
+  if (!target.length || *target.at != '/')
+    target.length = 0;
+  for (STRLEN i = 0; i < target.length && target.at[i] != '?'; i++) {
+    char byte = target.at[i];
+    if (byte == '%' && i + 2 < target.length && isXDIGIT_A(target.at[i + 1]) && isXDIGIT_A(target.at[i + 2])) {
+      byte = (char)(digit(target.at[i + 1]) << 4 | digit(target.at[i + 2]));
+      i += 2;
+    }
+    if (byte != '/' || !SvCUR(path) || SvPVX(path)[SvCUR(path) - 1] != '/')
+      sv_catpvn(path, &byte, 1);
+  }
+  if (SvCUR(path) && !strstr(SvPVX(path), "/."))
+    return path;
+  SvREFCNT_dec(path);
+  return NULL;
+}
+
+static SV *path_of(pTHX_ const mehari_rec *rec)
+{
+  SV *path = rec->is_untranslated ? path_of_target(aTHX_ rec) : NULL;
+  return path ? path : joined(aTHX_ sent(rec, MEHARI_TEXT_SCRIPT_NAME), sent(rec, MEHARI_TEXT_PATH_INFO));
+}
+
 /* Returns a handler's file: the mapped path without its PATH_INFO. */
 static SV *file_name(pTHX_ const mehari_rec *rec)
 {
@@ -74,7 +104,7 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   mehari_text text;
   switch (which) {
   case MEHARI_REC_URI:
-    return joined(aTHX_ sent(rec, MEHARI_TEXT_SCRIPT_NAME), sent(rec, MEHARI_TEXT_PATH_INFO));
+    return path_of(aTHX_ rec);
   case MEHARI_REC_FILENAME:
     return file_name(aTHX_ rec);
   case MEHARI_REC_PATH_INFO:
@@ -106,6 +136,15 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   default:
     return NULL;
   }
+}
+
+void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows)
+{
+  rec->is_untranslated = shows;
+  if (mehari_is_changed(rec, MEHARI_REC_URI))
+    return;
+  SvREFCNT_dec(rec->texts[MEHARI_REC_URI]);
+  rec->texts[MEHARI_REC_URI] = NULL;
 }
 
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)

@@ -96,7 +96,7 @@ pub enum Change {
     /// A directive of a Perl module.
     Custom(Arc<crate::CustomUse>),
     Require(Requirement),
-    Order(Order),
+    Order(Option<Methods>, Order),
     Allow(Option<Methods>, From),
     Deny(Option<Methods>, From),
     /// `Satisfy Any` (true) or `All`.

@@ -135,8 +135,8 @@ pub use section::{SectionKind, SECTIONS};
 pub use server_timing::ServerTiming;
 pub use settings::{
     etag_part, option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links,
-    LuaSettings, Media, Negotiation, OutputSettings, PerlPart, ProgramSettings, RequestLimits,
-    Rewriting, Rules, Settings, TlsRules, Tracking,
+    LuaSettings, Media, Negotiation, OutputSettings, PerlPart, PlaceRules, ProgramSettings,
+    RequestLimits, Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
 pub use spelling::Spelling;

@@ -22,7 +22,7 @@ pub use lua::LuaSettings;
 pub use media::Media;
 pub use negotiation::Negotiation;
 pub(crate) use perl::WorkerRecords;
-pub use perl::{EncodedSettings, PerlPart};
+pub use perl::{EncodedSettings, PerlPart, PlaceRules};
 pub use rewriting::Rewriting;
 pub use rules::{HostRules, Rules};
 pub(crate) use words::HandlerWords;
@@ -288,7 +288,7 @@ impl Settings {
         let about_access = |change: &crate::Change| {
             matches!(
                 change,
-                Require(_) | Order(_) | Allow(..) | Deny(..) | SatisfyAny(_)
+                Require(_) | Order(..) | Allow(..) | Deny(..) | SatisfyAny(_)
             )
         };
         if changes.iter().any(about_access) {

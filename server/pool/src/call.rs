@@ -333,12 +333,24 @@ pub struct RequestChanges {
     pub removed: Vec<Vec<u8>>,
     /// The query that handlers have set. `None`: the query is unchanged.
     pub query: Option<Vec<u8>>,
+    pub method: MethodChanges,
+}
+
+/// The method that handlers have set.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct MethodChanges {
+    /// `$r->method`. `None`: unchanged.
+    pub name: Option<Vec<u8>>,
+    /// The method of `$r->method_number`, which `<Limit>` and `Require method` read. `None`:
+    /// unchanged.
+    pub numbered: Option<Vec<u8>>,
 }
 
 impl RequestChanges {
     pub fn is_empty(&self) -> bool {
         let says_variables = !self.variables.is_empty() || !self.removed.is_empty();
-        self.fields.is_none() && self.query.is_none() && !says_variables
+        let says_method = self.method.name.is_some() || self.method.numbered.is_some();
+        self.fields.is_none() && self.query.is_none() && !says_variables && !says_method
     }
 }
 
@@ -350,6 +362,19 @@ pub struct RequestNews {
     /// Path and query that a handler of the translation phase has chosen, and their file.
     pub moved: Option<(Vec<u8>, Option<Vec<u8>>)>,
     pub changes: RequestChanges,
+    pub origin: Origin,
+}
+
+/// How a request about which a worker asks comes about.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the asking request at another place.
+    #[default]
+    Same,
+    /// A sub-request.
+    Within,
+    /// An internal redirect.
+    Redirected,
 }
 
 /// What belongs to a declined request if the worker's filters process the front's response.

@@ -77,9 +77,9 @@ mod zygote;
 
 pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
-    InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestChanges, RequestLine,
-    RequestNews, ResponseOutcome, RunningRequest, ScriptEnvironment, SubrequestQuestion,
-    SubrequestResolver, Task, TimeLimits, WarmupResolver,
+    InternalRedirect, Login, MappedPath, MethodChanges, Named, Origin, PerlSettings, Reason,
+    RequestChanges, RequestLine, RequestNews, ResponseOutcome, RunningRequest, ScriptEnvironment,
+    SubrequestQuestion, SubrequestResolver, Task, TimeLimits, WarmupResolver,
 };
 pub use configurator::Configurator;
 pub use crash_loop::CrashLoop;

@@ -1,7 +1,7 @@
 //! Strict readers for the payloads of a worker's records. The readers refuse anything that could
 //! split a response, and report payloads that no sound worker writes.
 
-use crate::call::{Asker, Declined, Head, Named, Reason, RequestNews, SubrequestQuestion};
+use crate::call::{Asker, Declined, Head, Named, Origin, Reason, RequestNews, SubrequestQuestion};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use crate::table_marks::HeadTable;
 use mehari_http::token::is_token_byte;
@@ -52,7 +52,9 @@ pub fn question(server: u16, payload: &[u8]) -> Result<SubrequestQuestion<'_>, R
     if let Some(handed_on) = parts.next() {
         file = file.filter(|file| !file.is_empty());
         let said = declined(0, handed_on, &mut false)?;
-        news.user = said.told.and_then(|told| told.user);
+        if let Some(told) = said.told {
+            (news.user, news.origin) = (told.user, told.origin);
+        }
         news.changes = said.changes;
     }
     Ok(SubrequestQuestion {
@@ -94,6 +96,10 @@ pub fn declined(
                 None
             }
             record::PASS_QUERY => Some("args"),
+            record::PASS_METHOD | record::PASS_NUMBERED if !is_method(part) => {
+                refused.get_or_insert(Malformed::Control("method".into()));
+                None
+            }
             record::PASS_DOCUMENT if part.starts_with(b"http") => Some("custom_response"),
             _ => None,
         };
@@ -124,7 +130,16 @@ pub fn declined(
             record::PASS_USER => {
                 declined.told.get_or_insert_default().user = Some(named(0, part)?);
             }
+            record::PASS_ORIGIN => {
+                declined.told.get_or_insert_default().origin = match part {
+                    [record::PASS_WITHIN] => Origin::Within,
+                    [record::PASS_REDIRECTED] => Origin::Redirected,
+                    _ => return Err(WRONG.into()),
+                };
+            }
             record::PASS_QUERY => declined.changes.query = Some(part.to_vec()),
+            record::PASS_METHOD => declined.changes.method.name = Some(part.to_vec()),
+            record::PASS_NUMBERED => declined.changes.method.numbered = Some(part.to_vec()),
             record::PASS_FILE => declined.file = Some(part.to_vec()),
             record::PASS_TYPE => declined.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => declined.document = Some(part.to_vec()),
@@ -134,6 +149,10 @@ pub fn declined(
     }
     declined.listens = *listens;
     refused.map_or(Ok(declined), |why| Err(why.into()))
+}
+
+fn is_method(part: &[u8]) -> bool {
+    !part.is_empty() && part.iter().all(|byte| is_token_byte(*byte))
 }
 
 /// Reads pairs: name, NUL, value, NUL, and so on.

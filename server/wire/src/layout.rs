@@ -361,10 +361,19 @@ pub mod record {
     pub const PASS_QUERY: u8 = b'q';
     /// The user of the request about which `ASK` asks.
     pub const PASS_USER: u8 = b'n';
+    /// How the request about which `ASK` asks comes about: one byte, [`PASS_WITHIN`] or
+    /// [`PASS_REDIRECTED`]. Without this part it is the asking request at another place.
+    pub const PASS_ORIGIN: u8 = b'k';
+    /// A sub-request.
+    pub const PASS_WITHIN: u8 = b's';
+    /// An internal redirect.
+    pub const PASS_REDIRECTED: u8 = b'r';
     /// Only in [`LOGGED`]: the notes, as name, NUL, value, NUL ...
     pub const PASS_NOTES: u8 = b'o';
-    /// Only in [`LOGGED`].
+    /// The method that handlers have set.
     pub const PASS_METHOD: u8 = b'm';
+    /// The method of the number that handlers have set (`$r->method_number`), for `<Limit>`.
+    pub const PASS_NUMBERED: u8 = b'i';
     /// Only in [`LOGGED`]: a `u16`, if a Log handler has set the status.
     pub const PASS_STATUS: u8 = b's';
     /// Only in [`LOGGED`]: the fields of the response, in the form of the notes, if a Log handler
@@ -395,9 +404,18 @@ pub mod left {
     /// `Require`, after the handlers of the authorisation phase. The answer has the results, and
     /// its access status is [`GO_ON`](super::fixups::GO_ON) or the status that ends the request.
     pub const AUTHORIZATION: u16 = 4;
+    /// The rules that choose the place, from the server's `SetEnvIf` on, after the handlers that
+    /// run when the request has been read. The answer is the frame of the request at its place.
+    pub const READ: u16 = 5;
+    /// The rules from the server's `RewriteRule` on, after the handlers of the translation phase.
+    /// The record names the path that the handlers have chosen.
+    pub const TRANSLATION: u16 = 6;
+    /// `<If>`, after the handlers that map the path to a file.
+    pub const STORAGE: u16 = 7;
 }
 
-/// The access status of the answer to `RULES` about [`left::FIXUPS`].
+/// The access status of the answer to `RULES` about [`left::FIXUPS`] and the rules that choose the
+/// place.
 pub mod fixups {
     /// The request goes on, with the frame's fields, variables, query and task.
     pub const GO_ON: u16 = 0;

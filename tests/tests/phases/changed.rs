@@ -207,24 +207,6 @@ fn seen(server: &Server, path: &str, line: usize) -> BTreeMap<String, String> {
     seen
 }
 
-/// Known differences from Apache: a part of the cell's name, and the phases. The front decides the
-/// rules of the server and `<If>` before the first handler runs. A handler that runs before the
-/// server's `SetEnvIf` in Apache therefore removes here what Apache sets again.
-const KNOWN: [(&str, &[&str]); 6] = [
-    ("saw_server_setenvif", &["read"]),
-    ("saw_server_expr", &["read"]),
-    ("saw_server_rewrite", &["read", "trans"]),
-    ("_section_", &["read", "trans", "map"]),
-    ("if.", &["read"]),
-    ("require-IF", &["read"]),
-];
-
-fn is_known(phase: &str, cell: &str) -> bool {
-    let cell = format!("{cell}.");
-    let is_it = |(part, phases): &(&str, &[&str])| phases.contains(&phase) && cell.contains(part);
-    KNOWN.iter().any(is_it)
-}
-
 #[test]
 fn rules_see_the_changes_of_handlers_that_run_before_them() {
     let servers = apache::beside(site);
@@ -245,7 +227,7 @@ fn rules_see_the_changes_of_handlers_that_run_before_them() {
                     cells.get(key).cloned().unwrap_or_else(|| "-".to_owned())
                 };
                 let is_same = value(&all[0]) == value(expected);
-                if !is_same && !is_known(phase, &format!("{path} {key}")) {
+                if !is_same {
                     let _ = writeln!(
                         differences,
                         "{path} {key}: ours {}, Apache's {}",

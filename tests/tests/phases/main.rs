@@ -17,12 +17,15 @@ mod front_answers;
 mod handlers;
 mod leading;
 mod logged;
+mod methods;
 mod order;
 mod outcome;
+mod places;
 mod psgi;
 mod said;
 mod server_life;
 mod streams;
+mod subrequests;
 mod users;
 
 /// Returns a site with one worker, `lib` in @INC and these modules.

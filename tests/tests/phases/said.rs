@@ -180,7 +180,7 @@ const ALL: [&str; 8] = [
 ];
 
 /// Returns the lines that only one of the two texts has.
-fn diff(expected: &str, found: &str) -> Vec<String> {
+pub(super) fn diff(expected: &str, found: &str) -> Vec<String> {
     let only = |one: &str, other: &str, whose| {
         let lines = one
             .lines()

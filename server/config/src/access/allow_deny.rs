@@ -30,11 +30,25 @@ pub enum From {
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct AllowDeny {
     pub order: Order,
+    /// The `Order` of `<Limit>` sections. The last one that holds for the method counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limited_orders: Vec<(Methods, Order)>,
     pub allow: Vec<(Option<Methods>, From)>,
     pub deny: Vec<(Option<Methods>, From)>,
 }
 
 impl AllowDeny {
+    /// Sets the order for these methods. `None`: for all methods.
+    pub(crate) fn set_order(&mut self, methods: Option<Methods>, order: Order) {
+        match methods {
+            Some(methods) => self.limited_orders.push((methods, order)),
+            None => {
+                self.limited_orders.clear();
+                self.order = order;
+            }
+        }
+    }
+
     /// Tells whether the rules admit the client. `None`: the result depends on the client's host
     /// name, which is not known yet.
     pub fn grants(&self, visitor: &Visitor<'_>) -> Option<bool> {
@@ -53,7 +67,10 @@ impl AllowDeny {
             }
             found
         };
-        match (self.order, about(&self.allow), about(&self.deny)) {
+        let mut limited = self.limited_orders.iter().rev();
+        let limited = limited.find(|(methods, _)| methods.holds(visitor.method));
+        let order = limited.map_or(self.order, |(_, order)| *order);
+        match (order, about(&self.allow), about(&self.deny)) {
             (Order::DenyAllow, Some(true), _) | (Order::DenyAllow, _, Some(false)) => Some(true),
             (Order::AllowDeny, Some(false), _) | (Order::AllowDeny, _, Some(true)) => Some(false),
             (_, Some(allowed), Some(_)) => Some(allowed),
@@ -63,6 +80,9 @@ impl AllowDeny {
 
     /// Returns the result if every request has the same result.
     pub fn constant(&self) -> Option<bool> {
+        if !self.limited_orders.is_empty() {
+            return None;
+        }
         let all = |rules: &[(Option<Methods>, From)]| {
             let mut found = Some(false);
             for (methods, from) in rules {

@@ -388,7 +388,7 @@ fn order(target: &mut Target, arguments: &Arguments) -> Applied {
             ))
         }
     };
-    target.changes.push(Change::Order(order));
+    target.changes.push(Change::Order(None, order));
     Ok(())
 }
 

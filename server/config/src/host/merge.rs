@@ -123,6 +123,7 @@ impl Host {
             }
             // All conditions have been evaluated, so nothing evaluates them again.
             merged.rules.conditionals.clear();
+            merged.rules.is_conditional = true;
         })
     }
 

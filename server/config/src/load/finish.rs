@@ -20,6 +20,7 @@ impl Draft {
             host.outer_env.clone_from(&host.base.programs.set_env);
         }
         host.base.change_rules(&base, None, false);
+        host.base.rules.of_host = host.rules.place_rules();
         host.base.encode_for_worker();
         host
     }

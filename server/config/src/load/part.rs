@@ -128,6 +128,7 @@ fn limit(change: Change, methods: &Methods) -> Change {
         Change::Require(requirement) => {
             Change::Require(Requirement::Limited(methods.clone(), Box::new(requirement)))
         }
+        Change::Order(None, order) => Change::Order(Some(methods.clone()), order),
         Change::Allow(None, from) => Change::Allow(Some(methods.clone()), from),
         Change::Deny(None, from) => Change::Deny(Some(methods.clone()), from),
         other => other,

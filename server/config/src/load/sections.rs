@@ -255,7 +255,7 @@ impl Reader<'_> {
             matches!(
                 change,
                 Change::Require(crate::Requirement::All(true))
-                    | Change::Order(_)
+                    | Change::Order(None, _)
                     | Change::Allow(None, crate::From::All)
             )
         };

@@ -59,6 +59,8 @@ pub struct EncodedSettings {
 /// The rules of a place that read the request after Perl handlers that may change the request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LeftRules {
+    /// The rules that choose the place, and after which handlers they are evaluated again.
+    pub place: PlaceRules,
     /// `SetEnvIf` and its relatives, after the handlers of the header parser phase.
     pub variables: bool,
     /// `Require`, `Allow` and `Deny`, after the handlers of the access phase.
@@ -73,6 +75,32 @@ impl LeftRules {
     /// Whether access rules are evaluated after handlers.
     pub fn decides_access(&self) -> bool {
         self.access || self.authorization != Authorization::Settled
+    }
+}
+
+/// Which of the rules that choose a request's place read the request. As in Apache, the rules of
+/// each kind see the changes of the handlers that run before them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PlaceRules {
+    #[default]
+    Settled,
+    /// The server's `SetEnvIf`, after the handlers that run when the request has been read.
+    Variables,
+    /// The server's `RewriteRule` too, after the handlers of the translation phase.
+    Translation,
+    /// `<If>` too, after the handlers that map the path to a file.
+    Sections,
+}
+
+impl PlaceRules {
+    /// Returns the word for the worker.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            PlaceRules::Settled => None,
+            PlaceRules::Variables => Some("variables"),
+            PlaceRules::Translation => Some("translation"),
+            PlaceRules::Sections => Some("sections"),
+        }
     }
 }
 

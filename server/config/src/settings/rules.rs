@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Rewriting;
+use super::{PlaceRules, Rewriting};
 use crate::{
     AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, Merging, NameLookups,
     NamedGroups, PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap, Scope, Section,
@@ -62,6 +62,17 @@ impl HostRules {
         }
     }
 
+    /// Tells which of the rules read the request.
+    pub(crate) fn place_rules(&self) -> PlaceRules {
+        if self.rewriting.is_on() || self.begin_at_places {
+            PlaceRules::Translation
+        } else if self.variables.is_empty() {
+            PlaceRules::Settled
+        } else {
+            PlaceRules::Variables
+        }
+    }
+
     /// Notes whether a rule of the host's sections applies before a path is mapped.
     pub(crate) fn note_places(&mut self, base: &[Change], sections: &[Section]) {
         let has_groups = |section: &Section| {
@@ -112,6 +123,12 @@ pub struct Rules {
     pub expires: Expires,
     pub rewriting: Rewriting,
     pub conditionals: Vec<Arc<Conditional>>,
+    /// Whether conditions of `<If>` have been evaluated for these settings.
+    #[serde(skip)]
+    pub is_conditional: bool,
+    /// Which rules of the host read the request before it is mapped.
+    #[serde(skip)]
+    pub of_host: PlaceRules,
     /// `SSLRequire`: all must hold.
     #[serde(skip)]
     pub tls_requirements: Vec<Arc<crate::Expression>>,
@@ -161,9 +178,9 @@ impl Rules {
             match change {
                 Change::AuthMerging(chosen) => merging = *chosen,
                 Change::Require(requirement) => required.push(requirement.clone()),
-                Change::Order(order) => {
-                    allow_deny.get_or_insert_with(AllowDeny::default).order = *order
-                }
+                Change::Order(methods, order) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .set_order(methods.clone(), *order),
                 Change::Allow(methods, from) => allow_deny
                     .get_or_insert_with(AllowDeny::default)
                     .allow
@@ -235,6 +252,14 @@ impl Rules {
     pub fn asks_user(&self) -> bool {
         let require = self.require.as_ref();
         require.is_some_and(|requirement| requirement.asks_user())
+    }
+
+    /// Tells which of the rules that choose the place read the request.
+    pub(crate) fn place_rules(&self) -> PlaceRules {
+        if self.is_conditional || !self.conditionals.is_empty() {
+            return PlaceRules::Sections;
+        }
+        self.of_host
     }
 
     /// Tells whether a request must be checked before its handler runs.

@@ -6,7 +6,7 @@ use super::files::KeptFile;
 use super::stretch::Stretches;
 use super::Files;
 use crate::content::page_cache::read_resident;
-use crate::content::stat::is_file;
+use crate::content::stat::{is_device, is_file};
 use crate::content::variants::Beside;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -131,7 +131,8 @@ impl Resource {
         } = description;
         let file = open(path)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
-        if !is_file(&stat) {
+        let is_empty = is_device(&stat);
+        if !is_file(&stat) && !is_empty {
             return Err(FORBIDDEN);
         }
         let identity = Identity::of(&stat);
@@ -158,7 +159,10 @@ impl Resource {
         let unit = if has_ranges { "bytes" } else { "none" };
         let accepted = format!("Accept-Ranges: {unit}\r\n");
         resource.lines.extend_from_slice(accepted.as_bytes());
-        if !is_cold {
+        if is_empty {
+            // A device is not read. It is empty, as in Apache.
+            resource.fill(Vec::new());
+        } else if !is_cold {
             resource.read(&file);
         }
         if !resource.is_cached() {

@@ -15,6 +15,12 @@ pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
     Some((name, stat))
 }
 
+/// Returns whether `stat` describes a device.
+pub fn is_device(stat: &Stat) -> bool {
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    matches!(kind, FileType::CharacterDevice | FileType::BlockDevice)
+}
+
 /// Returns whether `stat` describes a regular file.
 pub fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile

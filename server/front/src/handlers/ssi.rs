@@ -176,9 +176,13 @@ fn later(
     // These variables are missing in the page too if they exceed the limit.
     let _ = describe(&mut variables, request, route, &source);
     let status = status(request);
+    // As in Apache, the parts see the variables of `SetEnv` at the page's place.
+    let set = settings.programs.set_env.iter();
+    let set = set.filter(|(name, _)| !settings.is_for_perl(name));
+    let base = OwnedRequest::of(request, Some(fields_for_parts(request)));
     let render = Render::new(
         shared.clone(),
-        OwnedRequest::of(request, Some(fields_for_parts(request))),
+        base.with_variables(set),
         variables,
         subrequests,
     );

@@ -277,10 +277,11 @@ impl Evaluation<'_> {
         let ruling = ruling(rule_state, |rule_state, asked| {
             let state = rule_state.as_deref();
             let variables = self.variables(route, settings, state);
+            let numbered = state.and_then(|state| state.method.numbered.as_deref());
             let result = what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,
-                method: self.request.method,
+                method: numbered.unwrap_or(self.request.method),
                 variables: &variables,
                 has_variable: &|name| {
                     state.is_some_and(|state| state.variable(name.as_bytes()).is_some())

@@ -200,7 +200,9 @@ impl<C: ClientStream> RequestSource for C {
         Request {
             method: match (&context.redirect, context.is_head) {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
-                _ => method,
+                _ => state
+                    .and_then(|state| state.method.name.as_deref())
+                    .unwrap_or(method),
             },
             asked_method: method,
             target,

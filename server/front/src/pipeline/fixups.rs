@@ -7,7 +7,7 @@ use crate::filters::header_rules;
 use crate::request::rule_state::{RuleState, User};
 use crate::request::{hop, Fields};
 use crate::routing::{Route, RouteOutcome};
-use mehari_config::Settings;
+use mehari_config::{PlaceRules, Settings};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_observe::Lookup;
@@ -26,7 +26,8 @@ impl Evaluation<'_> {
         let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
         let left = settings.left_rules();
         let is_left = left.fixups && !matches!(route.outcome, RouteOutcome::Indexed);
-        if is_left || left.variables || left.decides_access() {
+        let is_place_left = left.place != PlaceRules::Settled;
+        if is_left || is_place_left || left.variables || left.decides_access() {
             rule_state.get_or_insert_with(Default::default).place = Some(route.clone());
         }
         let route = if is_left {

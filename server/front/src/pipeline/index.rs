@@ -7,7 +7,7 @@
 use super::rules::{Decision, Evaluation, RedirectTarget};
 use crate::content::Answer;
 use crate::request::canonical::absolute;
-use crate::request::rule_state::{Destination, RuleState};
+use crate::request::rule_state::{Destination, RuleState, Stage};
 use crate::request::{path_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use mehari_config::Handler;
@@ -144,7 +144,7 @@ impl Evaluation<'_> {
                 ..*self.request
             };
             let evaluation = Evaluation::new(self.shared, &request, self.site);
-            match evaluation.rewrite(&mut own)? {
+            match evaluation.rewrite(&mut own, Stage::Server)? {
                 None => return evaluation.found(folder, own, is_within),
                 Some(Decision::Led(to)) => target = to.target,
                 Some(Decision::Status(_, status)) => return Ok(Candidate::Missing(status)),

@@ -8,14 +8,14 @@ mod folder;
 mod place;
 mod redirects;
 
-use super::rules::{Decision, Evaluation, Need, RedirectTarget};
+use super::rules::{variables_of, Decision, Evaluation, Need, RedirectTarget};
 use crate::request::canonical::absolute;
-use crate::request::rule_state::{Destination, RuleState};
+use crate::request::rule_state::{Beginning, Destination, RuleState, Stage};
 use crate::request::variables::ExpressionVariables;
 use crate::request::virtual_root;
 use crate::request::Request;
 use crate::rewriting::{Rewritten, Run};
-use mehari_config::{Host, PassFrom, Proxied, Rewriting};
+use mehari_config::{Host, PassFrom, PlaceRules, Proxied, Rewriting, Settings};
 use mehari_http::path::{merge_slashes, resolved, Path};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
@@ -30,6 +30,7 @@ impl Evaluation<'_> {
     pub(super) fn rewrite(
         &self,
         rule_state: &mut Option<Box<RuleState>>,
+        from: Stage,
     ) -> Result<Option<Decision>, Problem> {
         let host = self.host;
         let path = Path::decode_as(self.request.path(), host.mapping.encoded_slashes())?;
@@ -43,9 +44,19 @@ impl Evaluation<'_> {
             if let Some(need) = self.looks_up(&settings, rule_state) {
                 return Ok(Some(need));
             }
-            self.set_variables(&host.rules.variables, None, rule_state);
-            let redirected = self.begin_at_place(&path, rule_state)?;
-            let decision = self.rewrite_path(&path, rule_state);
+            // As in Apache, a sub-request has the variables of the request within which it is made.
+            let is_within = rule_state.as_ref().is_some_and(|state| state.is_within);
+            if from == Stage::Server && !is_within {
+                self.at_stage(from, &settings, rule_state, |rule_state| {
+                    self.set_variables(&host.rules.variables, None, rule_state);
+                });
+            }
+            let stage = Stage::Translation;
+            let (redirected, decision) =
+                self.at_stage(stage, &settings, rule_state, |rule_state| {
+                    let redirected = self.begin_at_place(&path, rule_state)?;
+                    Ok((redirected, self.rewrite_path(&path, rule_state)))
+                })?;
             // The section's redirect applies to a path that the rules leave or map to another path.
             let stays = match &decision {
                 None => decided(rule_state).is_none(),
@@ -74,6 +85,26 @@ impl Evaluation<'_> {
             }
         }
         Ok(redirect)
+    }
+
+    /// Calls `with`, and notes what it changes if the stage is evaluated again after Perl's
+    /// handlers.
+    fn at_stage<T>(
+        &self,
+        stage: Stage,
+        settings: &Settings,
+        rule_state: &mut Option<Box<RuleState>>,
+        with: impl FnOnce(&mut Option<Box<RuleState>>) -> T,
+    ) -> T {
+        if settings.left_rules().place == PlaceRules::Settled {
+            return with(rule_state);
+        }
+        let before = variables_of(rule_state);
+        let result = with(rule_state);
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.note_stage(stage, &before);
+        state.beginning = Some(Beginning(self.request.redirect.cloned()));
+        result
     }
 
     /// Runs the `RewriteRule`s of the host and notes the result. `None`: the request continues.
@@ -150,6 +181,10 @@ impl Evaluation<'_> {
     /// Sets SCRIPT_URL and SCRIPT_URI to the path before any rule.
     fn name_script(&self, path: &Path, rule_state: &mut Option<Box<RuleState>>) {
         let state = rule_state.get_or_insert_with(Default::default);
+        // As in Apache, a sub-request has the path of the client's request.
+        if state.is_within && state.variable(b"SCRIPT_URL").is_some() {
+            return;
+        }
         let before = state.variable(b"REDIRECT_SCRIPT_URL");
         let url = before.unwrap_or(&path.merged).to_vec();
         state.set(

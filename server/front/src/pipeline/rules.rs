@@ -13,7 +13,8 @@ mod variables;
 use crate::content::Answer;
 use crate::pipeline::access::challenge;
 use crate::pipeline::{RequestContext, RequestSource};
-use crate::request::{path_of, Redirect, REDIRECTS};
+use crate::request::rule_state::Stage;
+use crate::request::{path_of, query_of, Redirect, REDIRECTS};
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -21,6 +22,7 @@ use mehari_http::problem::Problem;
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub(super) use evaluation::variables_of;
 pub use evaluation::{evaluate_subrequest, route_again, Evaluation};
 pub use left::{answer_worker, noted_place};
 pub use needs::{Need, UncheckedPassword};
@@ -68,15 +70,25 @@ pub async fn apply(
     asked: &[u8],
     source: &impl RequestSource,
 ) -> Result<Admission, Problem> {
+    apply_from(Stage::Server, shared, context, asked, source).await
+}
+
+/// Does the same without the stages before `from`, which have decided already.
+async fn apply_from(
+    mut from: Stage,
+    shared: &Shared,
+    context: &mut RequestContext,
+    asked: &[u8],
+    source: &impl RequestSource,
+) -> Result<Admission, Problem> {
     loop {
-        let mut rule_state = context.rule_state.take();
-        let before = rule_state.clone();
-        let decision = evaluation::evaluate(shared, &source.request(context), &mut rule_state);
-        context.rule_state = match &decision {
-            // The rules are evaluated again, so their notes are dropped.
-            Ok(Decision::Needs(_)) => before,
-            _ => rule_state,
-        };
+        let mut rule_state = context.rule_state.clone();
+        let decision =
+            evaluation::evaluate(shared, &source.request(context), &mut rule_state, from);
+        // If the rules are evaluated again, their notes are dropped.
+        if !matches!(decision, Ok(Decision::Needs(_))) {
+            context.rule_state = rule_state;
+        }
         match decision? {
             Decision::To(route) => return Ok(Admission::To(route)),
             Decision::Answer(settings, answer) => {
@@ -87,8 +99,13 @@ pub async fn apply(
                 return Ok(refuse(shared, context, settings, status, asked))
             }
             Decision::Led(to) => {
-                if let (false, Some(state)) = (to.in_place, &mut context.rule_state) {
-                    state.restart_rules(context.redirect.as_ref());
+                from = Stage::Server;
+                match (to.in_place, &mut context.rule_state) {
+                    (false, Some(state)) => state.restart_rules(context.redirect.as_ref()),
+                    (true, Some(state)) if state.query.is_some() => {
+                        state.query = Some(query_of(&to.target).to_vec());
+                    }
+                    _ => {}
                 }
                 let redirect = redirect_to(context.redirect.take(), to, asked);
                 if redirect.count > REDIRECTS {

@@ -14,7 +14,9 @@ use crate::request::trace::MadeParent;
 use crate::request::{canonical, trace, Fields, Request};
 use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
-use mehari_config::{Handler, LimitedResource, LogLevel, Rung, Settings, Site, CONSOLE};
+use mehari_config::{
+    Handler, LimitedResource, LogLevel, PlaceRules, Rung, Settings, Site, CONSOLE,
+};
 use mehari_http::problem::Problem;
 use mehari_pool::Body;
 use rustix::process::Resource;
@@ -80,8 +82,11 @@ pub fn start_after_redirect(
 /// program responds.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     let settings = &route.settings;
-    // A `RewriteRule` with [P] after Perl's handlers chooses a back end.
-    let may_lead = settings.left_rules().fixups && settings.rules.rewriting.is_on();
+    // A `RewriteRule` with [P] after Perl's handlers chooses a back end, and the rules that choose
+    // the place may find a program.
+    let left = settings.left_rules();
+    let may_lead =
+        left.place >= PlaceRules::Translation || (left.fixups && settings.rules.rewriting.is_on());
     let is_others = match route.outcome {
         RouteOutcome::Proxied(_) => true,
         RouteOutcome::Program => may_lead || route.handler == Handler::Script(Rung::Cgi),

@@ -3,16 +3,17 @@
 
 use crate::handlers::perl;
 use crate::pipeline::access::challenge;
-use crate::pipeline::rules::{self, Evaluation};
-use crate::request::rule_state::{Destination, MappingState, RuleState, User};
+use crate::pipeline::rules::{self, Decision, Evaluation};
+use crate::request::rule_state::{Destination, MappingState, RuleState, Stage, User};
 use crate::request::virtual_root;
-use crate::request::{Fields, Peer, Protocol, Request};
+use crate::request::{Fields, Peer, Protocol, Request, REDIRECTS};
 use crate::routing::{self, Route};
 use crate::shared::Shared;
 use mehari_config::Site;
 use mehari_http::path::Path;
+use mehari_http::problem::Problem;
 use mehari_net::address::Address;
-use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion};
+use mehari_pool::{Body, Call, Origin, PerlSettings, SubrequestQuestion};
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -50,68 +51,134 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         id: 0,
         trace: None,
     };
-    let mut state = question.file.map(|file| {
-        let mut state = Box::<RuleState>::default();
-        state.mapping.destination = Some(Destination::File(file.to_vec()));
-        state
-    });
-    if state.is_none() {
-        state = virtual_state(shared, &site, &request);
+    let is_within = news.origin == Origin::Within;
+    let (inherited, method) = (news.changes.variables, news.changes.method);
+    let is_known = !inherited.is_empty() || is_within || method.numbered.is_some();
+    let mut state = is_known.then(Box::<RuleState>::default);
+    if let Some(state) = &mut state {
+        state.inherited = inherited;
+        state.method.numbered = method.numbered;
+        state.is_within = is_within;
     }
+    let mut target = question.target.to_vec();
+    let mut refusal = None;
+    if let Some(file) = question.file {
+        let state = state.get_or_insert_with(Default::default);
+        state.mapping.destination = Some(Destination::File(file.to_vec()));
+    } else if news.origin == Origin::Same || site.host(question.server).rules.is_empty() {
+        state = virtual_state(shared, &site, &request, state);
+    } else {
+        match translate(shared, &site, &request, &mut target, &mut state) {
+            Ok(decision) => refusal = decision.map(refused_by),
+            Err(_) => return,
+        }
+    }
+    request.resource = &target;
     let nothing = MappingState::default();
     let mapping = state.as_ref().map_or(&nothing, |state| &state.mapping);
     let found = routing::find_for(&site, &shared.routing.htaccess, &request, mapping, None);
-    let Ok(found) = found.map(Rc::new) else {
+    let Ok(mut found) = found else {
         return;
     };
-    let inherited = news.changes.variables;
-    if !inherited.is_empty() || news.user.is_some() {
-        let state = state.get_or_insert_with(Default::default);
-        let user = news.user.map(|named| User::named(named, &found.settings));
-        state.identity.user = user;
-        state.inherited = inherited;
+    if let Some(proxied) = mapping.back_end() {
+        found = routing::to_back_end(&site, &request, &found, proxied);
     }
-    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state);
+    let found = Rc::new(found);
+    if let Some(refusal) = refusal {
+        request.rule_state = state.as_deref();
+        return give_call(&request, &found, &site, &refusal, give);
+    }
+    if let Some(named) = news.user {
+        let user = User::named(named, &found.settings);
+        state.get_or_insert_with(Default::default).identity.user = Some(user);
+    }
+    let sets_variables = news.origin == Origin::Same;
+    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state, sets_variables);
     if let Ok((route, status)) = looked {
         let state = state.as_deref();
         request.rule_state = state;
         let said = &route.settings.rules.authentication;
         let refusal = Refused {
             status,
-            challenge: match status {
-                401 => challenge(
-                    shared,
-                    said,
-                    state.is_some_and(|state| state.identity.stale),
-                ),
-                _ => String::new(),
+            lines: match status {
+                401 => {
+                    let is_stale = state.is_some_and(|state| state.identity.stale);
+                    challenge(shared, said, is_stale).into_bytes()
+                }
+                _ => Vec::new(),
             },
         };
         give_call(&request, &route, &site, &refusal, give);
     }
 }
 
-/// Returns what is known of a path that an alias of its section maps, or that is in a folder named
-/// after the host.
-fn virtual_state(shared: &Shared, site: &Site, request: &Request<'_>) -> Option<Box<RuleState>> {
-    let path = Path::decode(request.path()).ok()?;
+/// Notes in the state what is known of a path that an alias of its section maps, or that is in a
+/// folder named after the host.
+fn virtual_state(
+    shared: &Shared,
+    site: &Site,
+    request: &Request<'_>,
+    mut state: Option<Box<RuleState>>,
+) -> Option<Box<RuleState>> {
+    let Ok(path) = Path::decode(request.path()) else {
+        return state;
+    };
     let host = site.host(request.virtual_host);
-    let mut aliased = None;
     let evaluation = Evaluation::new(shared, request, site);
-    if evaluation.map_at_place(&path, &mut aliased).ok()? {
-        return aliased;
+    match evaluation.map_at_place(&path, &mut state) {
+        Ok(false) => {}
+        _ => return state,
     }
-    let mapped = virtual_root::map(host, request, &path.merged).ok()??;
-    let mut state = Box::<RuleState>::default();
-    state.mapping.take_virtual(mapped);
-    Some(state)
+    if let Ok(Some(mapped)) = virtual_root::map(host, request, &path.merged) {
+        let state = state.get_or_insert_with(Default::default);
+        state.mapping.take_virtual(mapped);
+    }
+    state
 }
 
 /// The refusal of a request within a request. Status 0: the request is not refused.
 struct Refused {
     status: u16,
-    /// The header lines that request authentication.
-    challenge: String,
+    /// The header lines that request authentication, or those of a redirect.
+    lines: Vec<u8>,
+}
+
+/// Applies the rules of the server to the path of a sub-request or an internal redirect. As in
+/// Apache, `SetEnvIf` of the server is not for sub-requests, which have the variables of the
+/// request within which they are made. `None`: the request goes on with the target.
+fn translate(
+    shared: &Shared,
+    site: &Site,
+    request: &Request<'_>,
+    target: &mut Vec<u8>,
+    state: &mut Option<Box<RuleState>>,
+) -> Result<Option<Decision>, Problem> {
+    for _ in 0..REDIRECTS {
+        let asked = Request {
+            resource: &target.clone(),
+            ..*request
+        };
+        let evaluation = Evaluation {
+            may_wait: false,
+            ..Evaluation::new(shared, &asked, site)
+        };
+        match evaluation.rewrite(state, Stage::Server)? {
+            Some(Decision::Led(to)) => *target = to.target,
+            decision => return Ok(decision),
+        }
+    }
+    Ok(Some(Decision::Status(None, 500)))
+}
+
+/// Returns the refusal of a request by the rules of the server. A question of a worker cannot wait
+/// for a `RewriteMap` program, so rules that need one refuse the request.
+fn refused_by(decision: Decision) -> Refused {
+    let (status, lines) = match decision {
+        Decision::Status(_, status) => (status, Vec::new()),
+        Decision::Answer(_, answer) => (answer.status, answer.lines().concat()),
+        Decision::Needs(_) | Decision::To(_) | Decision::Led(_) => (500, Vec::new()),
+    };
+    Refused { status, lines }
 }
 
 fn give_call(
@@ -131,7 +198,7 @@ fn give_call(
         perl::leave_program(&mut call);
         if refused.status != 0 {
             call.access.status = refused.status;
-            call.access.challenge = refused.challenge.as_bytes();
+            call.access.challenge = &refused.lines;
             // The front has not prepared what Perl's handlers need, so no handler may run for the
             // refused request.
             if route.settings.runs_phases() {

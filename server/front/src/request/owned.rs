@@ -34,6 +34,18 @@ impl OwnedRequest {
         }
     }
 
+    /// Adds variables, which requests within this request get.
+    pub fn with_variables<'v>(
+        mut self,
+        variables: impl Iterator<Item = &'v (String, String)>,
+    ) -> OwnedRequest {
+        for (name, value) in variables {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.set(name.as_bytes(), value.clone().into());
+        }
+        self
+    }
+
     pub fn host(&self) -> u32 {
         self.virtual_host
     }

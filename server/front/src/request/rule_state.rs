@@ -10,7 +10,7 @@ pub use identity::{Checked, ClientIdentity, User};
 pub use mapping::{AliasedFile, Destination, Likeness, MappingState, SimilarName, SimilarNames};
 
 use crate::request::{Fields, Redirect};
-use mehari_pool::{Login, RequestChanges};
+use mehari_pool::{Login, MethodChanges, RequestChanges};
 use std::any::Any;
 use std::rc::Rc;
 
@@ -27,6 +27,8 @@ pub struct RuleState {
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// The query that Perl's handlers have set.
     pub query: Option<Vec<u8>>,
+    /// The method that Perl's handlers have set.
+    pub method: MethodChanges,
     /// Header lines that rules add to every response, such as cookies.
     pub lines: Vec<u8>,
     /// The fields of the request that conditions have read. Vary names them.
@@ -40,9 +42,11 @@ pub struct RuleState {
     /// The route of the request (a `routing::Route`, which this module does not know), if rules of
     /// its place are left for after Perl's handlers.
     pub place: Option<Rc<dyn Any>>,
-    /// What `SetEnvIf` of the place has changed, if the rules are evaluated again after Perl's
+    /// What the rules of each stage have changed, if the stage is evaluated again after Perl's
     /// handlers.
-    pub place_variables: Vec<PlaceVariable>,
+    pub stages: [Vec<StageVariable>; 3],
+    /// The beginning of the server's rules, if they are evaluated again after Perl's handlers.
+    pub beginning: Option<Beginning>,
     pub identity: ClientIdentity,
     pub access: AccessFindings,
     pub mapping: MappingState,
@@ -81,12 +85,28 @@ pub struct ScriptState {
     pub responded: bool,
 }
 
-/// A variable that a rule of the place has changed: its name, its value, and its value before.
-pub type PlaceVariable = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
+/// A stage of the rules that Perl's handlers may come before, in the order of evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// The server's `SetEnvIf`.
+    Server,
+    /// The server's `RewriteRule` and `Redirect`.
+    Translation,
+    /// The variables of the place, and `<If>`.
+    Place,
+}
+
+/// The redirect of the request when the server's rules began.
+#[derive(Debug, Clone)]
+pub struct Beginning(pub Option<Redirect>);
+
+/// A variable that a rule of a stage has changed: its name, its value, and its value before.
+pub type StageVariable = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 impl RuleState {
     pub fn set(&mut self, name: &[u8], value: Vec<u8>) {
         self.unset(name);
+        self.removed.retain(|known| known != name);
         self.variables.push((name.to_vec(), value));
     }
 
@@ -120,6 +140,8 @@ impl RuleState {
     pub fn restate(&mut self, changes: RequestChanges) {
         self.fields = changes.fields.or(self.fields.take());
         self.query = changes.query.or(self.query.take());
+        self.method.name = changes.method.name.or(self.method.name.take());
+        self.method.numbered = changes.method.numbered.or(self.method.numbered.take());
         for name in &changes.removed {
             self.unset(name);
         }
@@ -136,7 +158,7 @@ impl RuleState {
         self.identity.leave_place();
         self.access = AccessFindings::default();
         self.place = None;
-        self.place_variables.clear();
+        self.stages[Stage::Place as usize].clear();
         self.mapping.fetched = false;
     }
 
@@ -144,7 +166,27 @@ impl RuleState {
     pub fn leave_resource(&mut self) {
         self.leave_place();
         self.mapping.leave_resource();
+        self.stages = Default::default();
+        self.beginning = None;
         self.query = None;
+        self.method = MethodChanges::default();
+    }
+
+    /// Takes back what the rules have found out about the request from a stage on, because they are
+    /// evaluated again. What the handlers have changed stays.
+    pub fn take_back_from(&mut self, stage: Stage) {
+        for later in [Stage::Place, Stage::Translation, Stage::Server] {
+            if later >= stage {
+                self.take_back(later);
+            }
+        }
+        let user = self.identity.user.take();
+        self.leave_place();
+        self.identity.user = user;
+        if stage <= Stage::Translation {
+            self.mapping.leave_resource();
+            self.ended = false;
+        }
     }
 
     /// Begins again for another resource, for which all rules run anew. `by` is the earlier
@@ -166,27 +208,27 @@ impl RuleState {
         }
     }
 
-    /// Notes which variables differ from those before the rules of the place.
-    pub fn note_place_variables(&mut self, before: &[(Vec<u8>, Vec<u8>)]) {
+    /// Notes which variables a stage has changed. `before`: the variables before the stage.
+    pub fn note_stage(&mut self, stage: Stage, before: &[(Vec<u8>, Vec<u8>)]) {
         let value = |all: &[(Vec<u8>, Vec<u8>)], name: &[u8]| {
             let found = all.iter().rev().find(|(known, _)| known == name);
             found.map(|(_, value)| value.clone())
         };
         let names = before.iter().chain(&self.variables).map(|(name, _)| name);
-        let mut changed: Vec<PlaceVariable> = Vec::new();
+        let mut changed: Vec<StageVariable> = Vec::new();
         for name in names {
             let (now, then) = (value(&self.variables, name), value(before, name));
             if now != then && !changed.iter().any(|(known, ..)| known == name) {
                 changed.push((name.clone(), now, then));
             }
         }
-        self.place_variables = changed;
+        self.stages[stage as usize] = changed;
     }
 
-    /// Takes back what the rules of the place have changed, unless Perl's handlers have changed the
+    /// Takes back what the rules of a stage have changed, unless Perl's handlers have changed the
     /// same variable.
-    pub fn take_back_place_variables(&mut self) {
-        for (name, now, then) in std::mem::take(&mut self.place_variables) {
+    pub fn take_back(&mut self, stage: Stage) {
+        for (name, now, then) in std::mem::take(&mut self.stages[stage as usize]) {
             if self.variable(&name) != now.as_deref() {
                 continue;
             }

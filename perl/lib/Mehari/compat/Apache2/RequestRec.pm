@@ -13,12 +13,13 @@ my %NUMBER;
 @NUMBER{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
 $NUMBER{HEAD} = 0;
 
-# Returns the number of the method, and sets it. Methods that a site has registered have numbers
-# after those of HTTP's methods.
+# Returns the number of the method, and sets it. As in Apache, `method` does not change the number.
+# Methods that a site has registered have numbers after those of HTTP's methods.
 sub method_number {
     my $self  = shift;
     my $slots = $self->_slots;
-    my $old   = $slots->{method_number} // $NUMBER{ $self->method } // _registered($self->method) // 26;
+    my $asked = $self->_numbered_method;
+    my $old   = $slots->{method_number} // $NUMBER{$asked} // _registered($asked) // 26;
     $slots->{method_number} = $_[0] if @_;
     return $old;
 }

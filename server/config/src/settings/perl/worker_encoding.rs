@@ -1,6 +1,6 @@
 //! Encodes settings for workers, as the records that `settings/perl.rs` describes.
 
-use super::{Authorization, EncodedSettings, LeftRules};
+use super::{Authorization, EncodedSettings, LeftRules, PlaceRules};
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
@@ -65,6 +65,11 @@ impl Settings {
             .is_some_and(Requirement::reads_request);
         let allowed = rules.allow_deny.as_ref().map(AllowDeny::constant);
         LeftRules {
+            place: if runs_until(Phase::MapToStorage) {
+                rules.place_rules()
+            } else {
+                PlaceRules::Settled
+            },
             variables: !rules.variables.is_empty() && runs_until(Phase::HeaderParser),
             access: (read || allowed == Some(None) || !rules.tls_requirements.is_empty())
                 && runs_until(Phase::Access),
@@ -175,6 +180,9 @@ impl Settings {
             if is_left {
                 text.put(b't', name, "left");
             }
+        }
+        if let Some(word) = left.place.word() {
+            text.put(b't', "place", word);
         }
         match left.authorization {
             Authorization::Settled => {}

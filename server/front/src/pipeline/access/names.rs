@@ -134,8 +134,8 @@ impl Evaluation<'_> {
             state.identity.confirmed_only = lookups == NameLookups::Double;
         }
         match answer {
-            Some(_) => None,
-            None => Some(Decision::Needs(Need::Resolve(query))),
+            None if self.may_wait => Some(Decision::Needs(Need::Resolve(query))),
+            _ => None,
         }
     }
 

@@ -5,12 +5,12 @@
 
 use super::{Decision, Need, UncheckedPassword};
 use crate::pipeline::negotiate::Negotiated;
-use crate::request::rule_state::{Checked, Destination, RuleState};
+use crate::request::rule_state::{Checked, Destination, RuleState, Stage};
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Handler, Host, Settings, Site};
+use mehari_config::{Handler, Host, PlaceRules, Settings, Site};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
@@ -21,18 +21,21 @@ pub struct Evaluation<'a> {
     pub request: &'a Request<'a>,
     pub site: &'a Site,
     pub host: &'a Host,
+    /// Whether the request may wait for the client's name. A question of a worker cannot wait.
+    pub may_wait: bool,
 }
 
-/// Evaluates the rules once.
+/// Evaluates the rules once, from a stage on.
 pub fn evaluate(
     shared: &Shared,
     request: &Request<'_>,
     rule_state: &mut Option<Box<RuleState>>,
+    from: Stage,
 ) -> Result<Decision, Problem> {
     let site = shared.site();
     let evaluation = Evaluation::new(shared, request, &site);
-    if !evaluation.host.rules.is_empty() {
-        let decision = evaluation.rewrite(rule_state)?;
+    if from != Stage::Place && !evaluation.host.rules.is_empty() {
+        let decision = evaluation.rewrite(rule_state, from)?;
         request.mark("rewrite");
         if let Some(decision) = decision {
             return Ok(decision);
@@ -47,7 +50,10 @@ pub fn evaluate(
         route.outcome,
         RouteOutcome::Negotiated(_) | RouteOutcome::Indexed
     );
-    let is_checked = route.settings.is_checked_first() || !route.intermediate_settings.is_empty();
+    let settings = &route.settings;
+    let is_checked = settings.is_checked_first()
+        || settings.left_rules().place != PlaceRules::Settled
+        || !route.intermediate_settings.is_empty();
     if !is_checked && !is_negotiated {
         return Ok(Decision::To(route));
     }
@@ -78,16 +84,20 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
 
 /// Evaluates the rules for a request that a worker makes within another request. Because the
 /// evaluation cannot wait, a password that was not checked recently counts as wrong. Returns the
-/// route, and 0 or the status of the refusal.
+/// route, and 0 or the status of the refusal. `sets_variables`: evaluates the server's `SetEnvIf`
+/// too.
 pub fn evaluate_subrequest(
     shared: &Shared,
     request: &Request<'_>,
     route: Rc<Route>,
     rule_state: &mut Option<Box<RuleState>>,
+    sets_variables: bool,
 ) -> Result<(Rc<Route>, u16), Problem> {
     let site = shared.site();
     let evaluation = Evaluation::new(shared, request, &site);
-    evaluation.set_variables(&evaluation.host.rules.variables, None, rule_state);
+    if sets_variables {
+        evaluation.set_variables(&evaluation.host.rules.variables, None, rule_state);
+    }
     evaluation.evaluate_here(route, rule_state)
 }
 
@@ -102,6 +112,7 @@ impl<'a> Evaluation<'a> {
             request,
             site,
             host: site.host(request.virtual_host),
+            may_wait: true,
         }
     }
 }
@@ -230,17 +241,16 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
         let settings = route.settings.clone();
-        let before = settings.left_rules().variables.then(|| match rule_state {
-            Some(state) => state.variables.clone(),
-            None => Vec::new(),
-        });
+        let left = settings.left_rules();
+        let is_left = left.variables || left.place != PlaceRules::Settled;
+        let before = is_left.then(|| variables_of(rule_state));
         self.set_place_variables(&settings, &route, rule_state);
         if !settings.rules.conditionals.is_empty() {
             route = self.route_at_place(&route, rule_state)?;
             self.set_place_variables(&route.settings.clone(), &route, rule_state);
         }
         if let (Some(before), Some(state)) = (before, rule_state) {
-            state.note_place_variables(&before);
+            state.note_stage(Stage::Place, &before);
         }
         Ok(route)
     }
@@ -273,8 +283,19 @@ impl Evaluation<'_> {
         ) {
             self.set_groups(settings, &path, Some(&route.file), rule_state);
         }
-        self.set_variables(&settings.rules.variables, Some(route), rule_state);
+        // As in Apache, sub-requests have no header parser phase.
+        if !rule_state.as_ref().is_some_and(|state| state.is_within) {
+            self.set_variables(&settings.rules.variables, Some(route), rule_state);
+        }
     }
+}
+
+/// Returns a copy of the variables that rules have set.
+pub(in crate::pipeline) fn variables_of(
+    rule_state: &Option<Box<RuleState>>,
+) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let state = rule_state.as_ref();
+    state.map_or_else(Vec::new, |state| state.variables.clone())
 }
 
 /// Moves the request from a negotiated place to its variant. Returns true if Perl's handlers guard

@@ -5,13 +5,18 @@
 //! a handler has changed the request, `Require` again after users are authenticated, the rules of
 //! the fixup stage always, because that stage has left them out. As in Apache, the rules then see
 //! the request as the handlers have changed it. [`RuleState::place`] is the route of the request.
+//!
+//! The rules that choose the place may come after handlers too (`LeftRules::place`). The front has
+//! evaluated them to find the handlers. If a handler that runs before the rules has changed the
+//! request, the worker asks for them. The front takes back what they have found, evaluates them
+//! again, and answers with the request at its place.
 
 use super::evaluation::Evaluation;
-use super::{needs, redirect_to, Decision, Need, RedirectTarget};
+use super::{needs, redirect_to, Admission, Decision, Need, RedirectTarget};
 use crate::handlers::{perl, Backend};
 use crate::pipeline::{RequestContext, RequestSource};
 use crate::request::query_of;
-use crate::request::rule_state::{AccessFindings, Destination, RuleState};
+use crate::request::rule_state::{AccessFindings, Beginning, Destination, RuleState, Stage};
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_http::problem::Problem;
@@ -47,25 +52,20 @@ pub async fn answer_worker(
     (backend, left): (&Backend, u16),
 ) {
     let place = |context: &RequestContext| noted_place(context.rule_state.as_deref()?);
-    if let Some((target, file)) = context.declined.moved.take() {
-        move_request(shared, context, asked, source, (target, file));
-    }
+    let chosen = match context.declined.moved.take() {
+        Some((target, None)) if left == left::TRANSLATION => Some(target),
+        Some(moved) => {
+            move_request(shared, context, asked, source, moved);
+            None
+        }
+        None => None,
+    };
     let Some(route) = place(context) else {
         return backend.answer_rules(None);
     };
-    let verdict = loop {
-        match evaluate(shared, context, source, (&route, left)) {
-            Err(problem) => break Verdict::of(problem.status),
-            Ok(Decision::Needs(need)) => {
-                if let Err(status) = meet(shared, context, asked, need).await {
-                    break Verdict::of(status);
-                }
-            }
-            Ok(decision) if left == left::FIXUPS => {
-                break verdict(shared, context, source, (&route, decision))
-            }
-            Ok(_) => break Verdict::of(fixups::GO_ON),
-        }
+    let verdict = match stage(left) {
+        Some(from) => find_place(shared, context, asked, source, (from, chosen)).await,
+        None => decide(shared, context, asked, source, (&route, left)).await,
     };
     context.mark("rules after Perl's handlers");
     let place = place(context).unwrap_or(route);
@@ -94,6 +94,77 @@ pub async fn answer_worker(
         }
         backend.answer_rules(Some(call));
     });
+}
+
+/// Evaluates the rules of the place until they have decided.
+async fn decide(
+    shared: &Shared,
+    context: &mut RequestContext,
+    asked: &[u8],
+    source: &impl RequestSource,
+    (route, left): (&Rc<Route>, u16),
+) -> Verdict {
+    loop {
+        match evaluate(shared, context, source, (route, left)) {
+            Err(problem) => return Verdict::of(problem.status),
+            Ok(Decision::Needs(need)) => {
+                if let Err(status) = meet(shared, context, asked, need).await {
+                    return Verdict::of(status);
+                }
+            }
+            Ok(decision) if left == left::FIXUPS => {
+                return verdict(shared, context, source, (route, decision))
+            }
+            Ok(_) => return Verdict::of(fixups::GO_ON),
+        }
+    }
+}
+
+/// Returns the first stage of the rules that choose the place, if the worker asks for these rules.
+fn stage(left: u16) -> Option<Stage> {
+    match left {
+        left::READ => Some(Stage::Server),
+        left::TRANSLATION => Some(Stage::Translation),
+        left::STORAGE => Some(Stage::Place),
+        _ => None,
+    }
+}
+
+/// Finds the place again by the rules from a stage on. `chosen`: the target that a handler of the
+/// translation phase has chosen.
+async fn find_place(
+    shared: &Shared,
+    context: &mut RequestContext,
+    asked: &[u8],
+    source: &impl RequestSource,
+    (from, chosen): (Stage, Option<Vec<u8>>),
+) -> Verdict {
+    let state = context.rule_state.get_or_insert_with(Default::default);
+    state.take_back_from(from);
+    if let (true, Some(Beginning(redirect))) = (from < Stage::Place, &state.beginning) {
+        context.redirect.clone_from(redirect);
+    }
+    if let Some(target) = chosen {
+        let to = RedirectTarget {
+            target,
+            in_place: true,
+            left: None,
+        };
+        context.redirect = Some(redirect_to(context.redirect.take(), to, asked));
+    }
+    match super::apply_from(from, shared, context, asked, source).await {
+        Ok(Admission::To(place)) => {
+            context.note_route(shared, &place);
+            note_place(context, place);
+            Verdict::of(fixups::GO_ON)
+        }
+        Ok(Admission::Answer(answer)) => Verdict {
+            lines: answer.lines().concat(),
+            ..Verdict::of(answer.status)
+        },
+        Ok(Admission::Status(status)) => Verdict::of(status),
+        Err(problem) => Verdict::of(problem.status),
+    }
 }
 
 /// Continues with the path that a handler of the translation phase has chosen.
@@ -152,7 +223,7 @@ fn evaluate(
         match left {
             left::VARIABLES => {
                 let state = rule_state.get_or_insert_with(Default::default);
-                state.take_back_place_variables();
+                state.take_back(Stage::Place);
                 evaluation.set_place_variables(&route.settings, route, &mut rule_state);
                 Decision::To(route.clone())
             }

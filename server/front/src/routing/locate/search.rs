@@ -236,6 +236,9 @@ impl<'s> Search<'s> {
         match FileType::from_raw_mode(found.stat.st_mode) {
             FileType::Directory => self.folder(settings, path, found),
             FileType::RegularFile => self.file(path, found, alias_script),
+            FileType::CharacterDevice | FileType::BlockDevice if found.behind.is_empty() => {
+                self.device(path, found, alias_script)
+            }
             _ => Ok(self.refused(settings, DENIED)),
         }
     }
@@ -387,6 +390,26 @@ impl<'s> Search<'s> {
             action: None,
             file_mark: None,
         })
+    }
+
+    /// Returns the route of a device. As in Apache, a device that may be opened is sent as an empty
+    /// file. Nothing that reads the whole file gets a device, because reading may never end.
+    fn device(
+        &mut self,
+        path: Path,
+        found: ExistingPath,
+        alias_script: bool,
+    ) -> Result<Route, Problem> {
+        let route = self.file(path, found, alias_script)?;
+        let settings = &route.settings;
+        let is_read = !settings.output.includes.are_off()
+            || settings.runs_phases()
+            || route.is_filtered()
+            || !matches!(route.outcome, RouteOutcome::File(_));
+        if is_read {
+            return Ok(self.refused(route.settings, DENIED));
+        }
+        Ok(route)
     }
 
     fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
