@@ -25,6 +25,13 @@ fn hot_pages(conf: &str) -> u64 {
     pages.as_u64().expect("a number")
 }
 
+/// Returns the least of five servers' counts. The addresses of a process decide which data share a
+/// page, so the counts of two servers differ by up to four.
+fn least_hot_pages(conf: &str) -> u64 {
+    let counts = (0..5).map(|_| hot_pages(conf));
+    counts.min().expect("five counts")
+}
+
 #[test]
 fn hello_page_writes_to_few_pages() {
     let pages = hot_pages("");
@@ -35,7 +42,7 @@ fn hello_page_writes_to_few_pages() {
 #[test]
 fn script_without_a_database_writes_no_more_pages_with_dbi_preloaded() {
     mehari_harness::needs!("libdbi-perl");
-    let (with, without) = (hot_pages("PerlModule DBI\n"), hot_pages(""));
+    let (with, without) = (least_hot_pages("PerlModule DBI\n"), least_hot_pages(""));
     assert!(with <= without + 4, "{with} with DBI, {without} without");
 }
 
@@ -43,6 +50,6 @@ fn script_without_a_database_writes_no_more_pages_with_dbi_preloaded() {
 #[test]
 fn variable_of_the_environment_that_is_passed_on_is_not_written() {
     let passes = "PassEnv PASSED_ON\nPerlPassEnv PASSED_ON\n";
-    let (with, without) = (hot_pages(passes), hot_pages(""));
+    let (with, without) = (least_hot_pages(passes), least_hot_pages(""));
     assert!(with <= without + 1, "{with} with it, {without} without");
 }
