@@ -59,7 +59,8 @@ fn private_kib(process: &str) -> u64 {
 }
 
 /// Each script's picture holds only the pages that differ from the base picture. The comparison of
-/// all memory would read all pages, so this server does not make it.
+/// all memory would read all pages, so this server does not make it. A sanitizer's memory is not
+/// that of a perl.
 #[test]
 fn process_shares_nearly_all_memory_with_those_of_other_scripts() {
     mehari_harness::needs!("libcgi-pm-perl", "libdbi-perl", "libdbd-sqlite3-perl");
@@ -77,7 +78,8 @@ fn process_shares_nearly_all_memory_with_those_of_other_scripts() {
             assert_eq!(get(&server, script), who);
         }
         let kib = private_kib(&who);
-        assert!(kib < 1_500, "{script}: {kib} KiB");
+        let is_small = kib < 1_500 || mehari_harness::is_sanitized();
+        assert!(is_small, "{script}: {kib} KiB");
     }
 }
 
@@ -102,7 +104,8 @@ fn status_shows_the_rung_and_its_figures() {
     assert_eq!(who["rewinds"], 3);
     // The picture holds only what differs from the base picture.
     let (own, shared) = (who["pages"].as_u64(), who["shared_pages"].as_u64());
-    assert!(own > Some(0) && own < Some(500), "{who}");
+    assert!(own > Some(0), "{who}");
+    assert!(own < Some(500) || mehari_harness::is_sanitized(), "{who}");
     assert!(shared > Some(500), "{who}");
     assert!(
         who["hot_pages"].as_u64() > Some(0) && who["hot_pages"].as_u64() < Some(500),
