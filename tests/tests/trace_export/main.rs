@@ -277,6 +277,7 @@ fn failures_of_back_ends_are_named() {
 
 #[test]
 fn fastcgi_programs_and_parts_of_pages_get_the_trace_context() {
+    mehari_harness::needs!("php-cgi");
     let collector = Collector::start();
     let page = "<!--#include virtual=\"/tell.php\" -->";
     let mut server = site(&collector.conf("every=1"))
