@@ -58,7 +58,7 @@ impl Site {
         self.copy_from(&crate::binary::fixture(name), into);
     }
 
-    /// Copies any folder into the folder `into` of the site, modes included.
+    /// Copies any folder into the folder `into` of the site, with modes and modification times.
     pub fn copy_from(&self, folder: &Path, into: &str) {
         copy_tree(folder, &self.path(into));
     }
@@ -132,6 +132,15 @@ fn copy_tree(from: &Path, to: &Path) {
         } else {
             // `fs::copy` keeps the mode.
             fs::copy(entry.path(), &target).expect("a readable fixture");
+            // Programs such as Apache::ASP compile a file at each request for as long as the file
+            // is not older than its compiled form, by whole seconds. A copy made now would let two
+            // servers differ for a second.
+            let made = entry
+                .metadata()
+                .and_then(|meta| meta.modified())
+                .expect("a file's time");
+            let copy = fs::File::open(&target).expect("own file");
+            copy.set_modified(made).expect("own file");
         }
     }
 }
