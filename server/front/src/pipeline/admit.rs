@@ -72,10 +72,14 @@ fn check_method(method: &[u8]) -> Result<(), Problem> {
 fn check_name(shared: &Shared, asked: &[u8], host: u32) -> Result<(), Problem> {
     let site = shared.site();
     let host = site.host(host);
+    if !host.names.are_strict() {
+        return Ok(());
+    }
     let name = split_port(asked).0;
-    match !host.names.are_strict() || name.is_empty() || host.is_named(name) {
-        true => Ok(()),
-        false => Err(bad("StrictHostCheck: no host has this name")),
+    if name.is_empty() || host.is_named(name) {
+        Ok(())
+    } else {
+        Err(bad("StrictHostCheck: no host has this name"))
     }
 }
 
@@ -98,13 +102,13 @@ fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
         };
     }
     // Apache would ask for the certificate now, which no client of HTTP/2 permits.
-    match known.lacks_certificate_for(asked) {
-        true => Err(Problem::refused(
+    if known.lacks_certificate_for(asked) {
+        return Err(Problem::refused(
             403,
             "the host asks clients for certificates, and the connection is for another host",
-        )),
-        false => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// Returns the decision of the traffic rules of the request's place.
