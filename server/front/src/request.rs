@@ -127,7 +127,11 @@ impl<'a> Request<'a> {
 
     /// Returns the conditions under which the client wants the representation.
     pub fn conditions(&self) -> Conditions<'a> {
-        Conditions::of(self.method, self.fields.iter())
+        if self.fields.may_have(Conditions::NAME_LENGTHS) {
+            Conditions::of(self.method, self.fields.iter())
+        } else {
+            Conditions::default()
+        }
     }
 
     /// Returns the first field of this name.

@@ -1,5 +1,6 @@
 //! Evaluates conditional requests in the order of RFC 9110 section 13.2.2.
 
+use crate::name_lengths::NameLengths;
 use crate::range::{self, Range};
 use crate::Field;
 use mehari_config::RangeLimits;
@@ -8,9 +9,12 @@ use std::time::SystemTime;
 
 /// The fields of a request that ask for less than the whole file. Fields of one name count as one
 /// list (RFC 9110 section 5.3). Two ranges or two dates are therefore invalid and ignored, as in
-/// Apache.
+/// Apache. `None`: the request has no such field, like most requests.
 #[derive(Debug, Default)]
-pub struct Conditions<'a> {
+pub struct Conditions<'a>(Option<Box<ConditionFields<'a>>>);
+
+#[derive(Debug, Default)]
+struct ConditionFields<'a> {
     if_match: Option<Cow<'a, [u8]>>,
     if_none_match: Option<Cow<'a, [u8]>>,
     if_modified_since: Option<Cow<'a, [u8]>>,
@@ -18,6 +22,9 @@ pub struct Conditions<'a> {
     if_range: Option<Cow<'a, [u8]>>,
     range: Option<Cow<'a, [u8]>>,
 }
+
+/// Chooses one of the fields.
+type Place<'a> = for<'f> fn(&'f mut ConditionFields<'a>) -> &'f mut Option<Cow<'a, [u8]>>;
 
 /// The representation to which the conditions apply (RFC 9110 section 3.2).
 pub struct Representation<'a> {
@@ -39,19 +46,18 @@ pub enum Verdict {
 }
 
 impl<'a> Conditions<'a> {
+    /// The lengths of the names of the fields. A request without such names has no conditions.
+    pub const NAME_LENGTHS: NameLengths = NameLengths::of(&[5, 8, 13, 17, 19]);
+
     pub fn of(method: &[u8], fields: impl Iterator<Item = Field<'a>>) -> Conditions<'a> {
         let mut conditions = Conditions::default();
         fields.for_each(|(name, value)| {
-            if matches!(name.len(), 5 | 8 | 13 | 17 | 19) {
+            if NameLengths::of(&[name.len()]).meets(Conditions::NAME_LENGTHS) {
                 conditions.note(name, value);
             }
         });
-        // As in Apache, HEAD has the fields of the range, and a POST to a file gets the range.
-        if !matches!(method, b"GET" | b"HEAD" | b"POST") {
-            conditions.range = None;
-        }
-        if !matches!(method, b"GET" | b"HEAD") {
-            conditions.if_modified_since = None;
+        if let Some(fields) = &mut conditions.0 {
+            fields.keep_those_for(method);
         }
         conditions
     }
@@ -61,15 +67,16 @@ impl<'a> Conditions<'a> {
     #[inline(never)]
     fn note(&mut self, name: &[u8], value: &'a [u8]) {
         let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-        let place = match name.len() {
-            5 if is(b"range") => &mut self.range,
-            8 if is(b"if-match") => &mut self.if_match,
-            8 if is(b"if-range") => &mut self.if_range,
-            13 if is(b"if-none-match") => &mut self.if_none_match,
-            17 if is(b"if-modified-since") => &mut self.if_modified_since,
-            19 if is(b"if-unmodified-since") => &mut self.if_unmodified_since,
+        let place: Place<'a> = match name.len() {
+            5 if is(b"range") => |fields| &mut fields.range,
+            8 if is(b"if-match") => |fields| &mut fields.if_match,
+            8 if is(b"if-range") => |fields| &mut fields.if_range,
+            13 if is(b"if-none-match") => |fields| &mut fields.if_none_match,
+            17 if is(b"if-modified-since") => |fields| &mut fields.if_modified_since,
+            19 if is(b"if-unmodified-since") => |fields| &mut fields.if_unmodified_since,
             _ => return,
         };
+        let place = place(self.0.get_or_insert_default());
         *place = Some(match place.take() {
             Some(before) => Cow::Owned([&before, &b", "[..], value].concat()),
             None => Cow::Borrowed(value),
@@ -78,6 +85,52 @@ impl<'a> Conditions<'a> {
 
     /// Returns 412 or 304 if the conditions demand it for this tag and date.
     pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
+        self.0.as_ref()?.precondition(etag, modified)
+    }
+
+    /// Returns whether the client has the version with this tag and date.
+    pub fn is_known(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
+        let fields = self.0.as_ref();
+        fields.is_some_and(|fields| fields.is_known(etag, modified))
+    }
+
+    /// Evaluates the conditions for a representation. Ranges beyond `limits` are ignored.
+    pub fn verdict(&self, representation: &Representation<'_>, limits: RangeLimits) -> Verdict {
+        match &self.0 {
+            None => Verdict::Whole,
+            Some(fields) => fields.verdict(representation, limits),
+        }
+    }
+
+    pub fn asks_for_parts(&self) -> bool {
+        self.0.as_ref().is_some_and(|fields| fields.range.is_some())
+    }
+
+    /// Returns the requested ranges for this tag, date and size, or `None` for the whole file.
+    pub fn ranges(
+        &self,
+        etag: &[u8],
+        modified: Option<SystemTime>,
+        size: u64,
+        limits: RangeLimits,
+    ) -> Option<Vec<Range>> {
+        self.0.as_ref()?.ranges(etag, modified, size, limits)
+    }
+}
+
+impl ConditionFields<'_> {
+    /// Drops the fields that this method does not have. As in Apache, HEAD has the fields of the
+    /// range, and a POST to a file gets the range.
+    fn keep_those_for(&mut self, method: &[u8]) {
+        if !matches!(method, b"GET" | b"HEAD" | b"POST") {
+            self.range = None;
+        }
+        if !matches!(method, b"GET" | b"HEAD") {
+            self.if_modified_since = None;
+        }
+    }
+
+    fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
         let is_later = |date| modified.is_some_and(|modified| modified > date);
         let date_of = |field: &Option<Cow<[u8]>>| field.as_deref().and_then(date);
         match (&self.if_match, date_of(&self.if_unmodified_since)) {
@@ -88,8 +141,7 @@ impl<'a> Conditions<'a> {
         self.is_known(etag, modified).then_some(304)
     }
 
-    /// Returns whether the client has the version with this tag and date.
-    pub fn is_known(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
+    fn is_known(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         let since = self.if_modified_since.as_deref().and_then(date);
         match (&self.if_none_match, since, modified) {
             (Some(tags), ..) => lists(tags, etag, true),
@@ -98,24 +150,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Returns whether the request has none of these fields, like most requests. Nothing is then
-    /// compared.
-    fn are_none(&self) -> bool {
-        let all = [
-            &self.if_match,
-            &self.if_none_match,
-            &self.if_modified_since,
-            &self.if_unmodified_since,
-            &self.range,
-        ];
-        all.iter().all(|field| field.is_none())
-    }
-
-    /// Evaluates the conditions for a representation. Ranges beyond `limits` are ignored.
-    pub fn verdict(&self, representation: &Representation<'_>, limits: RangeLimits) -> Verdict {
-        if self.are_none() {
-            return Verdict::Whole;
-        }
+    fn verdict(&self, representation: &Representation<'_>, limits: RangeLimits) -> Verdict {
         let Representation {
             etag,
             modified,
@@ -131,12 +166,7 @@ impl<'a> Conditions<'a> {
             .map_or(Verdict::Whole, Verdict::Ranges)
     }
 
-    pub fn asks_for_parts(&self) -> bool {
-        self.range.is_some()
-    }
-
-    /// Returns the requested ranges for this tag, date and size, or `None` for the whole file.
-    pub fn ranges(
+    fn ranges(
         &self,
         etag: &[u8],
         modified: Option<SystemTime>,

@@ -14,6 +14,7 @@ pub mod condition;
 pub mod header_block;
 pub mod host;
 pub mod http1;
+pub mod name_lengths;
 pub mod negotiation;
 pub mod path;
 pub mod problem;

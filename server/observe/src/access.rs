@@ -23,7 +23,8 @@ mod short;
 /// How long a recorded line may wait in memory.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// One answered request. The byte strings are as the client sent them. The formats escape them.
+/// One answered request. Except for the address and the protocol, which the server writes itself,
+/// the byte strings are as the client sent them. The formats escape them.
 #[derive(Debug, Clone, Copy)]
 pub struct AccessEntry<'a> {
     /// The client's address without a port.
@@ -38,8 +39,8 @@ pub struct AccessEntry<'a> {
     pub method: &'a [u8],
     /// The request target as sent: path and query.
     pub target: &'a [u8],
-    /// The protocol, for example `HTTP/1.1`.
-    pub protocol: &'a [u8],
+    /// The protocol, for example `HTTP/1.1`. The text is one of the server's own.
+    pub protocol: &'static [u8],
     pub status: u16,
     /// Bytes of the response body that were sent.
     pub bytes: u64,

@@ -171,7 +171,6 @@ impl RequestContext {
         line: Option<(&'a [u8], &'a [u8])>,
         fields: Fields<'a>,
     ) -> AccessEntry<'a> {
-        let (mut referer, mut user_agent) = (None, None);
         let (name, user, fields) = match self.rule_state.as_deref() {
             None => (None, None, fields),
             Some(state) => (
@@ -180,11 +179,6 @@ impl RequestContext {
                 state.changed_fields().unwrap_or(fields),
             ),
         };
-        fields.iter().for_each(|(name, value)| match name.len() {
-            7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
-            10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value),
-            _ => {}
-        });
         let (method, target) = line.unwrap_or_default();
         let said = self.record.said.as_deref();
         AccessEntry {
@@ -199,8 +193,8 @@ impl RequestContext {
                 .and_then(|said| said.status)
                 .unwrap_or(self.logged_status()),
             bytes: self.record.sent,
-            referer,
-            user_agent,
+            referer: fields.get("referer"),
+            user_agent: fields.get("user-agent"),
             request_id: self.id,
             worker: self.record.worker,
             queue_us: self.record.queued.as_micros() as u64,

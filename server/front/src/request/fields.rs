@@ -6,6 +6,7 @@
 use super::Table;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue, COOKIE, HOST};
 use mehari_http::http1::head::Span;
+use mehari_http::name_lengths::NameLengths;
 use mehari_http::Field;
 
 /// The fields of one request.
@@ -15,6 +16,7 @@ pub enum Fields<'a> {
     Spans {
         bytes: &'a [u8],
         spans: &'a [(Span, Span)],
+        name_lengths: NameLengths,
     },
     /// An HTTP/2 head.
     Map(MapFields<'a>),
@@ -37,7 +39,7 @@ impl<'a> Fields<'a> {
 
     pub fn iter(self) -> Iter<'a> {
         match self {
-            Fields::Spans { bytes, spans } => Iter::Spans(bytes, spans.iter()),
+            Fields::Spans { bytes, spans, .. } => Iter::Spans(bytes, spans.iter()),
             Fields::Map(fields) => Iter::Map(MapIter {
                 first: [(b"host", fields.host), (b"cookie", fields.cookie)],
                 at: 0,
@@ -48,11 +50,23 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Returns false if certainly no field has a name of one of these lengths.
+    #[inline]
+    pub fn may_have(self, lengths: NameLengths) -> bool {
+        match self {
+            Fields::Spans { name_lengths, .. } => name_lengths.meets(lengths),
+            _ => true,
+        }
+    }
+
     /// Returns the value of the first field of this name.
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
+        if !self.may_have(NameLengths::of(&[name.len()])) {
+            return None;
+        }
         let is_it = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
         match self {
-            Fields::Spans { bytes, spans } => {
+            Fields::Spans { bytes, spans, .. } => {
                 let found = spans.iter().find(|(known, _)| is_it(known.of(bytes)));
                 found.map(|(_, value)| value.of(bytes))
             }

@@ -7,6 +7,7 @@
 
 use super::framing;
 use super::scan::Extent;
+use crate::name_lengths::NameLengths;
 use crate::problem::{bad, Problem};
 use crate::{host, target};
 use std::mem::MaybeUninit;
@@ -58,6 +59,8 @@ pub struct Head {
     path: Span,
     pub version: Version,
     pub fields: Vec<(Span, Span)>,
+    /// The lengths of the fields' names.
+    pub name_lengths: NameLengths,
     pub host: Option<Span>,
     /// The Host that was checked last.
     accepted_host: Vec<u8>,
@@ -168,7 +171,9 @@ impl Head {
     ) -> Result<(), Problem> {
         let mut notes = framing::Notes::default();
         self.host = None;
+        self.name_lengths = NameLengths::default();
         for &httparse::Header { name, value } in fields {
+            self.name_lengths.note(name.len());
             let is = |known: &str| name.eq_ignore_ascii_case(known);
             match name.len() {
                 4 if is("host") => {

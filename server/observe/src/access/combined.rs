@@ -6,7 +6,10 @@ use crate::escape::{decimal, log_item, status};
 
 /// Appends the line. `time` is the text between the brackets.
 pub fn write(line: &mut Vec<u8>, entry: &AccessEntry<'_>, time: &[u8]) {
-    log_item(line, entry.client());
+    match entry.name {
+        None => line.extend_from_slice(entry.remote),
+        Some(name) => log_item(line, name),
+    }
     match entry.user {
         None => line.extend_from_slice(b" - - ["),
         Some(user) => named(line, user),
@@ -38,7 +41,7 @@ pub fn request_line(line: &mut Vec<u8>, entry: &AccessEntry<'_>) {
     log_item(line, entry.target);
     if !entry.protocol.is_empty() {
         line.push(b' ');
-        log_item(line, entry.protocol);
+        line.extend_from_slice(entry.protocol);
     }
 }
 

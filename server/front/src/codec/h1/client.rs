@@ -42,6 +42,7 @@ impl<S: Stream> RequestHead for Connection<S> {
         Fields::Spans {
             bytes: self.input.bytes(),
             spans: &self.head.fields,
+            name_lengths: self.head.name_lengths,
         }
     }
 }
