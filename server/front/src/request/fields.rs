@@ -67,7 +67,9 @@ impl<'a> Fields<'a> {
         let is_it = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
         match self {
             Fields::Spans { bytes, spans, .. } => {
-                let found = spans.iter().find(|(known, _)| is_it(known.of(bytes)));
+                let found = spans
+                    .iter()
+                    .find(|(known, _)| known.length() == name.len() && is_it(known.of(bytes)));
                 found.map(|(_, value)| value.of(bytes))
             }
             _ => {

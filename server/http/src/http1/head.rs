@@ -25,6 +25,11 @@ impl Span {
         &bytes[self.start as usize..self.end as usize]
     }
 
+    #[inline]
+    pub fn length(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
     /// Returns the span of `part`, which must be a slice of `whole`.
     fn locate(whole: &[u8], part: &[u8]) -> Span {
         let start = part.as_ptr() as usize - whole.as_ptr() as usize;
