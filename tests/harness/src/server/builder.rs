@@ -220,8 +220,12 @@ impl Builder {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.arg("--control").arg(self.site.path("control"));
-        if let (Ok(number), true) = (std::env::var("FRONT_THREADS"), self.leaves_front_threads()) {
+        if let (Ok(number), true) = (std::env::var("FRONT_THREADS"), self.leaves("FrontThreads")) {
             command.args(["-c", &format!("FrontThreads {number}")]);
+        }
+        // A slow machine would otherwise look overloaded in tests that concern something else.
+        if self.leaves("WorkerQueueTarget") {
+            command.args(["-c", "WorkerQueueTarget Off"]);
         }
         command.args(&self.arguments).current_dir(root);
         // Variables of the tester's shell must not affect tests.
@@ -231,10 +235,10 @@ impl Builder {
         command
     }
 
-    /// Returns whether the tester may choose the number of the front's threads: the test has a
-    /// configuration that does not.
-    fn leaves_front_threads(&self) -> bool {
+    /// Returns whether the harness may set this directive: the test has a configuration that does
+    /// not.
+    fn leaves(&self, directive: &str) -> bool {
         let conf = self.conf.as_deref();
-        conf.is_some_and(|conf| !conf.contains("FrontThreads"))
+        conf.is_some_and(|conf| !conf.contains(directive))
     }
 }
