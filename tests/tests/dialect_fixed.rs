@@ -75,9 +75,10 @@ fn with_the_accepted_values_each_answer_equals_apaches() {
 #[test]
 fn hosts_inherit_back_ends_and_a_bad_head_is_an_error_as_in_apache() {
     let behind = BackEnd::start(|request, stream| {
-        let line = match request.head.starts_with("GET /bad ") {
-            true => "HTTP/1.1 200 OK\r\nNo field\r\n\r\n",
-            false => "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nfine",
+        let line = if request.head.starts_with("GET /bad ") {
+            "HTTP/1.1 200 OK\r\nNo field\r\n\r\n"
+        } else {
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nfine"
         };
         let _ = stream.write_all(line.as_bytes());
         false

@@ -220,9 +220,10 @@ fn range_of_head_and_post_is_answered_as_in_apache() {
                         // The boundaries differ in length.
                         fields[2].clear();
                     }
-                    let text = match is_error || is_parts {
-                        true => String::new(),
-                        false => answer.text(),
+                    let text = if is_error || is_parts {
+                        String::new()
+                    } else {
+                        answer.text()
                     };
                     (answer.status, fields, text)
                 };

@@ -203,9 +203,12 @@ fn run(extent: &Extent) {
             })
             .collect();
         // A client that has failed ends the test at once.
-        let served = || match clients.iter().any(|client| client.is_finished()) {
-            true => usize::MAX,
-            false => answers.lock().map_or(usize::MAX, |answers| answers.len()),
+        let served = || {
+            if clients.iter().any(|client| client.is_finished()) {
+                usize::MAX
+            } else {
+                answers.lock().map_or(usize::MAX, |answers| answers.len())
+            }
         };
         let done = disturb(&mut server, extent, served);
         stop.store(true, Ordering::Relaxed);

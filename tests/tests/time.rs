@@ -304,9 +304,10 @@ fn intervals_cover_known_ratios() {
         let row = rows[1].clone();
         let is_first = row["name"] == "other";
         let bound = |name: &str| row["difference"]["interval"][name].as_f64().expect(name);
-        let (low, high) = match is_first {
-            true => (bound("low"), bound("high")),
-            false => (1.0 / bound("high"), 1.0 / bound("low")),
+        let (low, high) = if is_first {
+            (bound("low"), bound("high"))
+        } else {
+            (1.0 / bound("high"), 1.0 / bound("low"))
         };
         let conclusion = row["difference"]["conclusion"].to_string();
         println!("{ratio:.2}: {low:.4} to {high:.4} {conclusion}");

@@ -33,9 +33,10 @@ pub fn mounted() -> Vec<MountedFileSystem> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     parse(&mounts)
         .map(|mut found| {
-            found.room = match OF_THE_NETWORK.contains(&found.kind.as_str()) {
-                true => None,
-                false => room(&found.at),
+            found.room = if OF_THE_NETWORK.contains(&found.kind.as_str()) {
+                None
+            } else {
+                room(&found.at)
             };
             found
         })

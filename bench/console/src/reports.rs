@@ -69,9 +69,10 @@ fn open(folder: &Path, name: &str) -> io::Result<File> {
     // A named pipe would never be open.
     let file = flags | OFlags::RDONLY | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::openat(&inside, name, file, Mode::empty())?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
     }
 }
 

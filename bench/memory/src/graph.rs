@@ -151,10 +151,12 @@ impl ValueName {
             self.text = "the main program".to_owned();
         } else if !self.is_package {
             let kind = heap.kind(value);
-            let text = match kind == heap.layout.type_array && !heap.owns(value) {
-                true => "a list of weak references",
-                false if kind == heap.layout.sv_code => "a sub",
-                false => "a value that C code holds",
+            let text = if kind == heap.layout.type_array && !heap.owns(value) {
+                "a list of weak references"
+            } else if kind == heap.layout.sv_code {
+                "a sub"
+            } else {
+                "a value that C code holds"
             };
             self.text = text.to_owned();
             self.variable = Some(at);

@@ -55,9 +55,10 @@ impl Heap {
             places: HashMap::new(),
         };
         heap.read_arenas(roots.arenas, heap.memory.number(roots.keys));
-        match heap.values.is_empty() {
-            true => Err(MemoryError::NoHeap(process.pid)),
-            false => Ok(heap),
+        if heap.values.is_empty() {
+            Err(MemoryError::NoHeap(process.pid))
+        } else {
+            Ok(heap)
         }
     }
 

@@ -100,9 +100,10 @@ fn grown(
         };
         Some(Leak {
             sites: sites_of(sites, after, &name),
-            name: match name.sub.is_empty() {
-                true => name.text,
-                false => format!("{} of {}", name.text, name.sub),
+            name: if name.sub.is_empty() {
+                name.text
+            } else {
+                format!("{} of {}", name.text, name.sub)
             },
             kind,
             bytes,

@@ -345,10 +345,12 @@ fn common_name(one: &str, other: &str) -> String {
             _ => break,
         }
     }
-    match text.is_empty() {
-        true if other.len() < one.len() => other.to_owned(),
-        true => one.to_owned(),
-        false => text,
+    if !text.is_empty() {
+        text
+    } else if other.len() < one.len() {
+        other.to_owned()
+    } else {
+        one.to_owned()
     }
 }
 

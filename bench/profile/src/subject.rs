@@ -129,9 +129,10 @@ impl Subject {
         let (activity, is_on_core) = self.activity(manner, &moment, is_idle)?;
         let is_waiting = activity != Activity::Running;
         let is_running = is_on_core && !is_waiting;
-        let seen = match is_idle && is_waiting {
-            true => Seen::Idle,
-            false => self.seen(profile, manner, &stack, frames, activity, is_running),
+        let seen = if is_idle && is_waiting {
+            Seen::Idle
+        } else {
+            self.seen(profile, manner, &stack, frames, activity, is_running)
         };
         let is_at_rest = match moment.turn {
             Some(turn) => turn != Turn::Running && !self.has_run_since(&moment),
@@ -191,9 +192,10 @@ impl Subject {
             Some(Turn::Waiting) if is_idle => Ok((Activity::Waiting(String::new()), false)),
             Some(Turn::Waiting) => {
                 let activity = self.activity.now().map_err(|_| Vanished)?;
-                match self.has_run_since(moment) {
-                    true => Ok((Activity::Running, true)),
-                    false => Ok((activity, false)),
+                if self.has_run_since(moment) {
+                    Ok((Activity::Running, true))
+                } else {
+                    Ok((activity, false))
                 }
             }
             None => Ok((self.activity.now().map_err(|_| Vanished)?, true)),

@@ -113,9 +113,10 @@ fn find_limit(
         Ok::<_, mehari_load::PlanError>((!control.is_stopped()).then_some(record))
     };
     let guess = run(None)?.map_or(0.0, |record| record.answer_rate());
-    let found = match guess > 0.0 {
-        true => limit::find(guess, |rate| run(Some(rate)), |line| eprintln!("{line}"))?,
-        false => None,
+    let found = if guess > 0.0 {
+        limit::find(guess, |rate| run(Some(rate)), |line| eprintln!("{line}"))?
+    } else {
+        None
     };
     let Some(found) = found else {
         eprintln!("mehari bench: no rate was sustained; expected a server that answers");

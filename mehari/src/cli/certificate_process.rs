@@ -24,9 +24,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         eprintln!("mehari certificate-process: the server starts this itself; expected a socket");
         return ExitCode::from(2);
     }
-    let run = match is_worker {
-        true => owned(socket).and_then(|socket| mehari_acme::serve(input.lock(), socket)),
-        false => owned(socket).and_then(|socket| mehari_acme::supervise(socket, start)),
+    let run = if is_worker {
+        owned(socket).and_then(|socket| mehari_acme::serve(input.lock(), socket))
+    } else {
+        owned(socket).and_then(|socket| mehari_acme::supervise(socket, start))
     };
     match run {
         Ok(()) => ExitCode::SUCCESS,

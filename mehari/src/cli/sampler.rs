@@ -61,9 +61,11 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let ends = || is_over.load(Ordering::Relaxed) || input_ends(Duration::ZERO);
     while !ends() {
         keeper.sample(&options, &ends);
-        let rest = match keeper.failing.get() {
-            true => PAUSE,
-            false => SEARCH_INTERVAL, // there was no process
+        let rest = if keeper.failing.get() {
+            PAUSE
+        } else {
+            // There was no process.
+            SEARCH_INTERVAL
         };
         if input_ends(rest) {
             break;

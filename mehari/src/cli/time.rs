@@ -81,9 +81,10 @@ fn shown(options: &TimeOptions) -> Result<(), String> {
     let mut reports = Vec::new();
     for (count, file) in files::found(&options.files)?.into_iter().enumerate() {
         let head = files::Head::read(&file)?;
-        effort.clock = match options.wall || head.waits {
-            true => Clock::Wall,
-            false => Clock::Cpu,
+        effort.clock = if options.wall || head.waits {
+            Clock::Wall
+        } else {
+            Clock::Cpu
         };
         let job = Job {
             perl: options.perl.clone(),

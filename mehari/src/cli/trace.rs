@@ -206,9 +206,10 @@ impl Order {
             .map_err(|error| format!("the server closed the connection: {error}"))?;
         let mut order = Order(BufReader::new(stream));
         let reply = order.line("the server gave no answer; is it another user's?")?;
-        match reply["ok"] == true {
-            true => Ok(order),
-            false => Err(reply["message"].as_str().unwrap_or_default().to_owned()),
+        if reply["ok"] == true {
+            Ok(order)
+        } else {
+            Err(reply["message"].as_str().unwrap_or_default().to_owned())
         }
     }
 

@@ -70,9 +70,10 @@ pub fn find(pages: &[IndexedPage], words: &str) -> Found {
         return Found::Exact(format!("{}#{}", page.path, entry.anchor));
     }
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-    match !words.is_empty() && all().any(|(_, entry)| entry.has(&words)) {
-        true => Found::Some,
-        false => Found::None,
+    if !words.is_empty() && all().any(|(_, entry)| entry.has(&words)) {
+        Found::Some
+    } else {
+        Found::None
     }
 }
 

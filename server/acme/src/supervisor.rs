@@ -67,15 +67,17 @@ fn settings(mut socket: &UnixStream) -> io::Result<Option<Vec<u8>>> {
         line.extend(byte);
         if byte == *b"\n" {
             let is_settings = matches!(serde_json::from_slice(&line)?, Order::Manage { .. });
-            return match is_settings {
-                true => Ok(Some(line)),
-                false => Err(io::ErrorKind::InvalidData.into()),
+            return if is_settings {
+                Ok(Some(line))
+            } else {
+                Err(io::ErrorKind::InvalidData.into())
             };
         }
     }
-    match line.is_empty() {
-        true => Ok(None),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    if line.is_empty() {
+        Ok(None)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
     }
 }
 

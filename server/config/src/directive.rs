@@ -236,9 +236,10 @@ impl Directive {
     /// Returns in words where the directive may stand.
     pub fn describe_place(&self) -> String {
         let place = self.place.describe();
-        match self.in_pool {
-            true => format!("{place}; in <PerlPool>"),
-            false => place.to_owned(),
+        if self.in_pool {
+            format!("{place}; in <PerlPool>")
+        } else {
+            place.to_owned()
         }
     }
 

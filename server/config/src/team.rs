@@ -189,9 +189,10 @@ impl TeamDraft {
         let own = &self.perl;
         let inherits = self.inherits_switches && own.switches.is_empty();
         PerlSettings {
-            interpreter: match own.interpreter.as_os_str().is_empty() {
-                true => main.interpreter.clone(),
-                false => own.interpreter.clone(),
+            interpreter: if own.interpreter.as_os_str().is_empty() {
+                main.interpreter.clone()
+            } else {
+                own.interpreter.clone()
             },
             switches: if inherits {
                 &main.switches

@@ -77,9 +77,10 @@ fn hint(path: &Path) -> String {
         return String::new();
     };
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    let read = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     };
     let neighbours = std::fs::read_dir(read).into_iter().flatten().flatten();
     let names = neighbours.filter_map(|entry| entry.file_name().into_string().ok());

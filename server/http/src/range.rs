@@ -75,12 +75,13 @@ fn asked(text: &[u8], size: u64) -> Option<AskedRange> {
             _ => (start, Some(number(last)?).filter(|&end| end >= start)?),
         }
     };
-    Some(match start < size {
-        true => AskedRange::Bytes(Range {
+    Some(if start < size {
+        AskedRange::Bytes(Range {
             start,
             end: end.min(size - 1),
-        }),
-        false => AskedRange::Beyond,
+        })
+    } else {
+        AskedRange::Beyond
     })
 }
 

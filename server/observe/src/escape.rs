@@ -55,9 +55,10 @@ pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
 /// `\xhh`.
 pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
     into.push(b'"');
-    match all(bytes, plain) {
-        true => into.extend_from_slice(bytes),
-        false => escape_json(into, bytes),
+    if all(bytes, plain) {
+        into.extend_from_slice(bytes)
+    } else {
+        escape_json(into, bytes)
     }
     into.push(b'"');
 }

@@ -203,9 +203,10 @@ impl Exporter {
     /// Takes a request that has ended. Never waits.
     pub fn take(&self, request: ExportedRequest) {
         let (spans, left_out) = (request.spans(), request.timeline.left_out);
-        let dropped = match self.queue.push(request) {
-            true => left_out,
-            false => spans + left_out,
+        let dropped = if self.queue.push(request) {
+            left_out
+        } else {
+            spans + left_out
         };
         if dropped > 0 {
             self.counts.dropped.fetch_add(dropped, Ordering::Relaxed);

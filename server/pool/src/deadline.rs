@@ -57,9 +57,10 @@ impl Pool {
         let workers_changed = self.borrow().workers_changed.clone();
         let mut measured = Instant::now();
         loop {
-            let pause = match self.borrow().limits_memory() {
-                true => PAUSE,
-                false => MEASURE,
+            let pause = if self.borrow().limits_memory() {
+                PAUSE
+            } else {
+                MEASURE
             };
             let changed = tokio::time::timeout(pause, workers_changed.notified()).await;
             if changed.is_ok() {
@@ -221,9 +222,10 @@ impl Inner {
         held.owed.arrived().fail(Fault::TimedOut);
         worker.killed = true;
         worker.kill();
-        let (what, directive) = match is_deferred {
-            true => ("deferred call", "DeferredCallTimeout"),
-            false => ("request", "Timeout"),
+        let (what, directive) = if is_deferred {
+            ("deferred call", "DeferredCallTimeout")
+        } else {
+            ("request", "Timeout")
         };
         self.totals.timed_out += u64::from(!is_deferred);
         self.log.log(

@@ -29,9 +29,10 @@ pub fn is_call(request_id: u64) -> bool {
 
 /// Returns the number of the request itself, for the log.
 pub fn deferring_request(request_id: u64) -> u64 {
-    match is_call(request_id) {
-        true => request_id & !MARK,
-        false => request_id,
+    if is_call(request_id) {
+        request_id & !MARK
+    } else {
+        request_id
     }
 }
 

@@ -94,9 +94,10 @@ impl Inner {
         if record.kind == record::LOG {
             let origin = origin(held, pid);
             let level = level(record.detail);
-            let request = match level <= LogLevel::Warn {
-                true => worker.running_request(),
-                false => None,
+            let request = if level <= LogLevel::Warn {
+                worker.running_request()
+            } else {
+                None
             };
             let Some(request) = request else {
                 self.log.log_bytes(level, origin, payload);

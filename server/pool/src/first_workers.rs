@@ -107,9 +107,12 @@ impl Inner {
             self.current > 0 && team.policy.may_start_empty() && known.is_some_and(has_none)
         };
         let is_loaded = |team: &Team| parts.iter().any(|part| part.perl == team.perl);
-        let start = |team: &Team| match !is_loaded(team) || rests(team) {
-            true => 0,
-            false => team.plan.start,
+        let start = |team: &Team| {
+            if !is_loaded(team) || rests(team) {
+                0
+            } else {
+                team.plan.start
+            }
         };
         let mut generations = self.generations.iter();
         let loading = generations.find(|it| it.number == number);

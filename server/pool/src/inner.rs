@@ -244,9 +244,12 @@ impl Inner {
 
     /// Announces to all workers that the front is about to sleep, or is awake.
     pub fn declare(&self, sleeps: bool) {
-        let declare = |bell: &Bell| match sleeps {
-            true => bell.declare_sleep(),
-            false => bell.declare_awake(),
+        let declare = |bell: &Bell| {
+            if sleeps {
+                bell.declare_sleep()
+            } else {
+                bell.declare_awake()
+            }
         };
         declare(&self.bell);
         // Walking an empty map would cost more than the declaration.

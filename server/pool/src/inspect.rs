@@ -135,9 +135,10 @@ impl Pool {
     fn order_worker(&self, index: usize, pid: u32, order: &str) -> Result<(), InspectError> {
         let mut inner = self.borrow();
         let worker = inner.worker(index).ok_or(InspectError::Ended(pid))?;
-        match worker.mailbox.inspect(order) {
-            true => Ok(()),
-            false => Err(InspectError::Waits(pid)),
+        if worker.mailbox.inspect(order) {
+            Ok(())
+        } else {
+            Err(InspectError::Waits(pid))
         }
     }
 

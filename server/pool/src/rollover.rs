@@ -178,9 +178,10 @@ impl Pool {
             FIRST_GENERATION => Occasion::Start,
             _ => Occasion::Reload,
         };
-        let (zygote, files, warmup) = match site.perls[perl].warms_up() {
-            true => self.load_warm(perl, site, occasion).await?,
-            false => self.load_cold(perl, site, occasion).await?,
+        let (zygote, files, warmup) = if site.perls[perl].warms_up() {
+            self.load_warm(perl, site, occasion).await?
+        } else {
+            self.load_cold(perl, site, occasion).await?
         };
         let zygote = Rc::new(zygote);
         if let Some(loaded) = self.borrow().loaded(number, perl) {

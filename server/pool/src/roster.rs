@@ -23,9 +23,10 @@ impl Inner {
         let Some(generation) = self.generations.iter_mut().find(|it| it.number == number) else {
             return;
         };
-        let teams = match generation.serves {
-            true => &self.teams,
-            false => &generation.teams,
+        let teams = if generation.serves {
+            &self.teams
+        } else {
+            &generation.teams
         };
         let Some(of) = teams.get(team) else { return };
         let (perl, policy) = (of.perl, of.policy.clone());

@@ -143,9 +143,10 @@ impl Warming<'_> {
         if round == 0 {
             let inner = self.pool.borrow();
             let line = format_args!("ZygoteWarmup{of}: {url}: {what}");
-            match is_failure {
-                true => inner.log.error(line),
-                false => inner.log.warn(line),
+            if is_failure {
+                inner.log.error(line)
+            } else {
+                inner.log.warn(line)
             }
         }
         Ok(())
@@ -169,9 +170,10 @@ impl Warming<'_> {
                 .teams
                 .iter()
                 .any(|team| (team.mark, team.perl) == (call.team, self.perl));
-            let fits = match is_ours {
-                true => fits(&call.task),
-                false => Err("the workers of another Perl serve this path"),
+            let fits = if is_ours {
+                fits(&call.task)
+            } else {
+                Err("the workers of another Perl serve this path")
             };
             sent = fits.map(|()| {
                 call.request_id = FIRST_REQUEST + u64::from(number);

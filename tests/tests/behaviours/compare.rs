@@ -210,9 +210,10 @@ fn essence(row: &Row, server: &Server, mask: &Mask, answer: &Answer) -> String {
         })
         .collect();
     lines.sort();
-    let body = match is_page {
-        true => "(a page of the server)".to_owned(),
-        false => shown(&mask.apply(server, &answer.body)),
+    let body = if is_page {
+        "(a page of the server)".to_owned()
+    } else {
+        shown(&mask.apply(server, &answer.body))
     };
     let cut = if answer.complete { "" } else { "(cut short)" };
     format!(

@@ -100,9 +100,10 @@ fn follow(page: &str, target: &str) -> Result<(), String> {
     }
     let is_there = heading.is_empty()
         || headings(&read(&path.display().to_string())).contains(&heading.to_owned());
-    match is_there {
-        true => Ok(()),
-        false => Err(format!("{} has no such heading", path.display())),
+    if is_there {
+        Ok(())
+    } else {
+        Err(format!("{} has no such heading", path.display()))
     }
 }
 

@@ -142,9 +142,10 @@ fn add_sources(folder: &str, found: &mut Vec<String>) {
 
 /// The first text of each call that writes to the error log.
 fn messages(code: &str) -> impl Iterator<Item = String> + '_ {
-    let reports = match code.contains(REPORTS) || code.contains(".log(Level::") {
-        true => CALLS_OF_REPORTS,
-        false => &[],
+    let reports = if code.contains(REPORTS) || code.contains(".log(Level::") {
+        CALLS_OF_REPORTS
+    } else {
+        &[]
     };
     let calls = code
         .match_indices(|_: char| true)

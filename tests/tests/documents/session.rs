@@ -228,9 +228,10 @@ impl Session {
             .output()
             .expect("perl runs");
         let said = String::from_utf8_lossy(&output.stderr);
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(format!("it does not compile:\n{said}")),
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("it does not compile:\n{said}"))
         }
     }
 

@@ -52,9 +52,10 @@ pub fn commands(text: &str) -> Result<Vec<(String, String)>, String> {
             *shown += &format!("{line}\n");
         }
     }
-    match found.is_empty() {
-        true => Err("there is no command (`$ ...`)".into()),
-        false => Ok(found),
+    if found.is_empty() {
+        Err("there is no command (`$ ...`)".into())
+    } else {
+        Ok(found)
     }
 }
 

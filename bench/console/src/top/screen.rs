@@ -164,9 +164,10 @@ impl Screen {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let head = Column::ALL.map(|column| {
             let cell = Cell::from(aligned(column, column.word()));
-            match column == self.order.column {
-                true => cell.style(bold.add_modifier(Modifier::UNDERLINED)),
-                false => cell.style(bold),
+            if column == self.order.column {
+                cell.style(bold.add_modifier(Modifier::UNDERLINED))
+            } else {
+                cell.style(bold)
             }
         });
         let rows = self.rows.iter().map(|row| {
@@ -193,9 +194,10 @@ enum After {
 
 fn aligned(column: Column, text: &str) -> String {
     let width = usize::from(column.width());
-    match column.is_text() {
-        true => text.to_owned(),
-        false => format!("{text:>width$}"),
+    if column.is_text() {
+        text.to_owned()
+    } else {
+        format!("{text:>width$}")
     }
 }
 

@@ -180,9 +180,10 @@ pub fn text(rows: &[Row]) -> String {
 fn line(texts: &[String]) -> String {
     let cells = Column::ALL.iter().zip(texts).map(|(column, text)| {
         let width = usize::from(column.width());
-        match column.is_text() {
-            true => format!("{text:<width$}"),
-            false => format!("{text:>width$}"),
+        if column.is_text() {
+            format!("{text:<width$}")
+        } else {
+            format!("{text:>width$}")
         }
     });
     let cells: Vec<String> = cells.collect();

@@ -55,9 +55,10 @@ impl Processes {
             if took == 0 {
                 continue;
             }
-            let name = match *number == generator {
-                true => GENERATOR,
-                false => &process.name,
+            let name = if *number == generator {
+                GENERATOR
+            } else {
+                &process.name
             };
             let used = by_name.entry(name).or_insert_with(|| CoreUse {
                 name: name.to_owned(),

@@ -193,9 +193,10 @@ impl Chart {
             let x = x_at(*value);
             line(svg, "tick", (x, bottom), (x, bottom + 4.0));
             // A wide mark at the right end would be cut off.
-            let (anchor, x) = match x + MARK_HALF > width {
-                true => ("end", width - 2.0),
-                false => ("middle", x),
+            let (anchor, x) = if x + MARK_HALF > width {
+                ("end", width - 2.0)
+            } else {
+                ("middle", x)
             };
             text(svg, anchor, (x, bottom + 17.0), mark);
         }

@@ -63,9 +63,10 @@ impl Target {
     }
 
     fn bracketed(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
         }
     }
 

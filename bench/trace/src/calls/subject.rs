@@ -69,9 +69,10 @@ impl Memories {
             Some(folder) if folder as i32 != HERE => descriptor(tid, folder),
             _ => fs::read_link(format!("/proc/{tid}/cwd")).ok(),
         };
-        match path.as_os_str().is_empty() {
-            true => folder,
-            false => Some(folder.unwrap_or_default().join(path)),
+        if path.as_os_str().is_empty() {
+            folder
+        } else {
+            Some(folder.unwrap_or_default().join(path))
         }
     }
 

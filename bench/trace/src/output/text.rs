@@ -86,9 +86,10 @@ pub(super) fn shown(text: &str) -> String {
     };
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        match is_harmful(character) {
-            true => shown.extend(character.escape_unicode()),
-            false => shown.push(character),
+        if is_harmful(character) {
+            shown.extend(character.escape_unicode())
+        } else {
+            shown.push(character)
         }
     }
     shown

@@ -65,9 +65,10 @@ fn is_sustained(record: &Record) -> bool {
 }
 
 fn line(rate: f64, record: &Record) -> String {
-    let word = match is_sustained(record) {
-        true => "keeps up",
-        false => "falls behind",
+    let word = if is_sustained(record) {
+        "keeps up"
+    } else {
+        "falls behind"
     };
     let p99 = match record.quantile(99.0) {
         Quantile::Exactly(ns) => format!("p99 {}", duration(ns)),

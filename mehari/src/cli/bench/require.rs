@@ -104,9 +104,10 @@ impl Requirement {
                 false,
             );
         };
-        let kept = match self.is_upper {
-            true => value < self.limit,
-            false => value > self.limit,
+        let kept = if self.is_upper {
+            value < self.limit
+        } else {
+            value > self.limit
         };
         let word = if kept { "kept" } else { "MISSED" };
         let value = self.measure.words(value);

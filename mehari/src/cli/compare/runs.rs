@@ -203,9 +203,10 @@ fn unanswered(plan: &Plan, record: &Record) -> String {
         .requests
         .first()
         .map(|request| request.endpoint.authority());
-    let why = match classes.is_empty() {
-        true => "no request ended in the time of the run; expected a longer -d".into(),
-        false => classes.join(", "),
+    let why = if classes.is_empty() {
+        "no request ended in the time of the run; expected a longer -d".into()
+    } else {
+        classes.join(", ")
     };
     format!(
         "nothing was answered at {} ({why})",

@@ -36,9 +36,10 @@ pub fn of_lines_with(
 
 /// Returns the commands for a change of code, of the kernel or of the start.
 pub fn of_records(examination: &Examination, url: &str) -> String {
-    let url = match url.contains("://") {
-        true => url.to_owned(),
-        false => format!("{}{url}", base(examination)),
+    let url = if url.contains("://") {
+        url.to_owned()
+    } else {
+        format!("{}{url}", base(examination))
     };
     let url = quoted(&url);
     format!(
@@ -85,9 +86,10 @@ fn host_option(url: &str) -> String {
             .trim_matches(['[', ']'])
             .parse::<std::net::IpAddr>()
             .is_err();
-    match is_name {
-        true => format!(" -H {}", quoted(&format!("Host: {authority}"))),
-        false => String::new(),
+    if is_name {
+        format!(" -H {}", quoted(&format!("Host: {authority}")))
+    } else {
+        String::new()
     }
 }
 

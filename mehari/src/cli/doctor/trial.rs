@@ -99,9 +99,10 @@ pub fn compare_rungs(
     let mut servers = Vec::new();
     for rung in rungs {
         let section = section(&page.path, rung);
-        let lines: Vec<&str> = match rung == current {
-            true => Vec::new(),
-            false => section.iter().map(String::as_str).collect(),
+        let lines: Vec<&str> = if rung == current {
+            Vec::new()
+        } else {
+            section.iter().map(String::as_str).collect()
         };
         let command = gain::serve(examination, &program, &lines);
         let command = command.ok_or("rungs are tried with a configuration file only (serve -f)")?;

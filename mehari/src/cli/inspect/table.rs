@@ -57,9 +57,10 @@ fn rows(answer: &Value) -> String {
         let mut written = String::new();
         for (at, text) in line.iter().enumerate() {
             let padding = " ".repeat(widths[at] - text.chars().count());
-            let _ = match is_figure(kinds[at]) {
-                true => write!(written, "{padding}{text}{GAP}"),
-                false => write!(written, "{text}{padding}{GAP}"),
+            let _ = if is_figure(kinds[at]) {
+                write!(written, "{padding}{text}{GAP}")
+            } else {
+                write!(written, "{text}{padding}{GAP}")
             };
         }
         out += written.trim_end();

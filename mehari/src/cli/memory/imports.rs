@@ -132,9 +132,10 @@ fn table(costs: &[ImportCost]) -> String {
     let longest = costs.iter().map(|cost| cost.module.len()).max();
     let width = longest.unwrap_or(0).max("use".len());
     let is_of_scripts = costs.iter().any(|cost| cost.scripts.is_some());
-    let last = match is_of_scripts {
-        true => "scripts, in all",
-        false => "10 packages",
+    let last = if is_of_scripts {
+        "scripts, in all"
+    } else {
+        "10 packages"
     };
     let mut text = format!(
         "{:<width$} {:>6} {:>24} {:>13} {:>10} {last:>18}\n",

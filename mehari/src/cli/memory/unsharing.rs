@@ -120,9 +120,10 @@ fn row(one: &Unsharing, text: &mut String) {
     let _ = writeln!(text, "{:>10}  {}", size(&json!(one.bytes)), one.name);
     for site in &one.sites {
         let _ = write!(text, "{:>14}{}:{}", "", site.file, site.line);
-        let _ = match one.sub.is_empty() {
-            true => writeln!(text),
-            false => writeln!(text, " {}", one.sub),
+        let _ = if one.sub.is_empty() {
+            writeln!(text)
+        } else {
+            writeln!(text, " {}", one.sub)
         };
     }
     let named: Vec<String> = one

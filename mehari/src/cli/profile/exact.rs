@@ -62,9 +62,10 @@ fn tell_console(
     let folder = folder.to_str().ok_or("its path is not UTF-8")?;
     let report = json!({ "folder": folder, "about": about, "profiles": profiles });
     let answer = control::ask(control, &format!("exact-report {report}"))?;
-    match answer["ok"] == true {
-        true => Ok(()),
-        false => Err(answer["message"].as_str().unwrap_or_default().to_owned()),
+    if answer["ok"] == true {
+        Ok(())
+    } else {
+        Err(answer["message"].as_str().unwrap_or_default().to_owned())
     }
 }
 

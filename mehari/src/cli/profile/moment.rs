@@ -64,9 +64,10 @@ fn read(text: &str, now: OffsetDateTime) -> Option<Moment> {
         None => {
             let time = time_of_day(text)?;
             let meant = in_zone(today, time);
-            match meant > now {
-                true => Some(Moment::of(in_zone(today.previous_day()?, time))),
-                false => Some(Moment::of(meant)),
+            if meant > now {
+                Some(Moment::of(in_zone(today.previous_day()?, time)))
+            } else {
+                Some(Moment::of(meant))
             }
         }
     }

@@ -151,9 +151,10 @@ impl Keeper {
             &mut ancillary,
             SendFlags::NOSIGNAL,
         )?;
-        match sent == line.len() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::WriteZero.into()),
+        if sent == line.len() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::WriteZero.into())
         }
     }
 }

@@ -296,9 +296,12 @@ fn manage(site: &Site) -> Order {
     let tcp = site.listen.iter();
     let tcp = tcp.filter(|listen| !listen.address.starts_with("unix:"));
     let mut answerable: Vec<ChallengeKind> = tcp
-        .map(|listen| match site.is_secure(listen) {
-            true => ChallengeKind::TlsAlpn,
-            false => ChallengeKind::Http,
+        .map(|listen| {
+            if site.is_secure(listen) {
+                ChallengeKind::TlsAlpn
+            } else {
+                ChallengeKind::Http
+            }
         })
         .collect();
     answerable.sort_by_key(|kind| kind.name());

@@ -292,17 +292,19 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     drop(pid_file);
     logs.error.notice("stopped");
     served?;
-    Ok(match reloader.is_replaced() {
-        true => Ended::Replaced,
-        false => Ended::Stopped,
+    Ok(if reloader.is_replaced() {
+        Ended::Replaced
+    } else {
+        Ended::Stopped
     })
 }
 
 /// Says why Perl's part did not load. A server that has become another user cannot start again.
 fn failed_load(reason: String, left_root: bool) -> Refusal {
-    match left_root {
-        true => Refusal::from(reason),
-        false => Refusal::Site(format!("mehari serve: {reason}")),
+    if left_root {
+        Refusal::from(reason)
+    } else {
+        Refusal::Site(format!("mehari serve: {reason}"))
     }
 }
 

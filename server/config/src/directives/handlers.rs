@@ -21,15 +21,13 @@ pub const GROUP: Group = Group {
              PerlResponseHandler run scripts on the rung `auto`. mehari-console stands in \
              `<Location>`, beside a Require.",
             |target, arguments| {
-                let name = match is_parsed(arguments)? {
-                    true => {
-                        includes::push(target, IncludesChange::Always(true))?;
-                        HandlerName::File
-                    }
-                    false if arguments.text(0)?.eq_ignore_ascii_case(console::NAME) => {
-                        console::handler(target, arguments)?
-                    }
-                    false => handler_name(target, arguments, true)?,
+                let name = if is_parsed(arguments)? {
+                    includes::push(target, IncludesChange::Always(true))?;
+                    HandlerName::File
+                } else if arguments.text(0)?.eq_ignore_ascii_case(console::NAME) {
+                    console::handler(target, arguments)?
+                } else {
+                    handler_name(target, arguments, true)?
                 };
                 target.changes.push(Change::SetHandler(name));
                 Ok(())

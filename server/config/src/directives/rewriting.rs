@@ -219,9 +219,10 @@ fn redirect_place(
 ) -> Applied {
     let read = |(index, word): (usize, &Word)| {
         let text = Text::expression(&word.text).map_err(|why| arguments.fault(index, why))?;
-        match text.is_fixed() && !is_target(&word.text) {
-            true => Err(arguments.fault(index, no_target(&word.text))),
-            false => Ok(text),
+        if text.is_fixed() && !is_target(&word.text) {
+            Err(arguments.fault(index, no_target(&word.text)))
+        } else {
+            Ok(text)
         }
     };
     let to = to.map(read).transpose()?;

@@ -80,9 +80,10 @@ impl Reader<'_> {
         let at = content[0].1;
         let lower = name.text.to_ascii_lowercase();
         if lower == "perl" {
-            let refused = match self.is_skipping() {
-                true => None,
-                false => self.check_no_pool("<Perl>", name.at).err(),
+            let refused = if self.is_skipping() {
+                None
+            } else {
+                self.check_no_pool("<Perl>", name.at).err()
             };
             if let Some(fault) = refused {
                 self.foreign_until = Some("</perl>");

@@ -59,13 +59,14 @@ pub fn explained(status: u16, accept: Option<&[u8]>, said: &str) -> Answer {
     let is_html = named
         .windows(9)
         .any(|part| part.eq_ignore_ascii_case(b"text/html"));
-    let mut answer = match is_html {
-        true => written(
+    let mut answer = if is_html {
+        written(
             status,
             "text/html; charset=utf-8",
             explained_html(status, said),
-        ),
-        false => written(status, "text/plain; charset=utf-8", said.to_owned()),
+        )
+    } else {
+        written(status, "text/plain; charset=utf-8", said.to_owned())
     };
     answer.lines.extend_from_slice(HEAD.as_bytes());
     answer

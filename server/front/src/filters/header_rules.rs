@@ -145,9 +145,10 @@ fn change_tables(
         if !holds {
             continue;
         }
-        match rule.always && !changes_type(rule, tables) {
-            true => change(rule, surviving, variables),
-            false => change(rule, fields, variables),
+        if rule.always && !changes_type(rule, tables) {
+            change(rule, surviving, variables)
+        } else {
+            change(rule, fields, variables)
         }
     }
 }

@@ -50,9 +50,10 @@ pub fn answer(
     if path.is_empty() {
         return Ok(Some(with_slash(request, route, names)));
     }
-    match path.starts_with(b"/api/") && request.fields.get(FIELD).is_none() {
-        true => Err(FOREIGN_PAGE),
-        false => Ok(None),
+    if path.starts_with(b"/api/") && request.fields.get(FIELD).is_none() {
+        Err(FOREIGN_PAGE)
+    } else {
+        Ok(None)
     }
 }
 

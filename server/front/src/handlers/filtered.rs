@@ -192,9 +192,10 @@ impl Filtered {
 /// Returns the fault of a filter that has failed.
 pub fn fault(error: &io::Error) -> Fault {
     let inner = error.get_ref();
-    match inner.is_some_and(|inner| inner.is::<LineTooLong>()) {
-        true => Fault::LongLine,
-        false => Fault::Filter,
+    if inner.is_some_and(|inner| inner.is::<LineTooLong>()) {
+        Fault::LongLine
+    } else {
+        Fault::Filter
     }
 }
 

@@ -218,9 +218,10 @@ impl Evaluation<'_> {
 
     /// Refuses an authenticated user who has not the right.
     fn lacks_right(&self, settings: &Arc<Settings>) -> Decision {
-        match settings.rules.authentication.forbids_on_failure {
-            true => Decision::Status(Some(settings.clone()), 403),
-            false => self.challenge(settings),
+        if settings.rules.authentication.forbids_on_failure {
+            Decision::Status(Some(settings.clone()), 403)
+        } else {
+            self.challenge(settings)
         }
     }
 

@@ -93,12 +93,13 @@ fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     let asked = &site.host(host).tls;
     if !known.may_carry(asked, site.sni_policy) {
         let named = session.name.as_deref().unwrap_or_default();
-        return match shared.host(peer, named.as_bytes()) == host {
-            true => Ok(()),
-            false => Err(Problem::refused(
+        return if shared.host(peer, named.as_bytes()) == host {
+            Ok(())
+        } else {
+            Err(Problem::refused(
                 421,
                 "the connection is for a host with other rules",
-            )),
+            ))
         };
     }
     // Apache would ask for the certificate now, which no client of HTTP/2 permits.

@@ -24,9 +24,10 @@ pub fn answered(
     let is_edited = !settings.output.substitutions.are_off()
         && !answer.is_of_server()
         && filters::edits(request, file, settings, answer.status, &lines());
-    match is_edited {
-        true => HandlerOutcome::Backend(Backend::answered(answer)),
-        false => HandlerOutcome::Answer(answer),
+    if is_edited {
+        HandlerOutcome::Backend(Backend::answered(answer))
+    } else {
+        HandlerOutcome::Answer(answer)
     }
 }
 
@@ -66,9 +67,10 @@ pub async fn edit<C: ClientStream>(
     head.content_length = None;
     *lines = header_block::validate(&head.lines).unwrap_or_default();
     let mut editor = Editor::new(rules);
-    let small = match backend.is_complete() {
-        true => read_complete(backend).await,
-        false => None,
+    let small = if backend.is_complete() {
+        read_complete(backend).await
+    } else {
+        None
     };
     match small {
         None => backend.wrap(|inner| Filtered::editing(inner, editor)),

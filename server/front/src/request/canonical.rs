@@ -36,9 +36,10 @@ pub fn port(request: &Request<'_>, names: &HostNames) -> u16 {
 
 /// Returns the scheme of this server's links: `https` over TLS, or if `ServerName` says so.
 pub fn scheme(request: &Request<'_>, names: &HostNames) -> &'static [u8] {
-    match request.peer.tls.is_some() || names.is_https {
-        true => b"https",
-        false => b"http",
+    if request.peer.tls.is_some() || names.is_https {
+        b"https"
+    } else {
+        b"http"
     }
 }
 

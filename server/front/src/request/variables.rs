@@ -76,9 +76,10 @@ impl<'a> ExpressionVariables<'a> {
     }
 
     pub fn environment(&self, name: &str) -> Option<Vec<u8>> {
-        let noted_name = match self.is_before_redirect {
-            true => Cow::Owned([b"REDIRECT_", name.as_bytes()].concat()),
-            false => Cow::Borrowed(name.as_bytes()),
+        let noted_name = if self.is_before_redirect {
+            Cow::Owned([b"REDIRECT_", name.as_bytes()].concat())
+        } else {
+            Cow::Borrowed(name.as_bytes())
         };
         let state = self.rule_state;
         let noted = state.and_then(|state| state.variable(&noted_name));

@@ -70,12 +70,11 @@ pub fn walked(file: &[u8], look: impl Fn(&[u8]) -> Option<(CString, Stat)>) -> V
     let Some(found) = back(file, file.len(), look) else {
         return file.to_vec();
     };
-    let next = match is_file(&found.stat) || found.behind.is_empty() {
-        true => 0,
-        false => {
-            let next = found.behind[1..].iter().position(|&byte| byte == b'/');
-            next.map_or(found.behind.len(), |next| next + 1)
-        }
+    let next = if is_file(&found.stat) || found.behind.is_empty() {
+        0
+    } else {
+        let next = found.behind[1..].iter().position(|&byte| byte == b'/');
+        next.map_or(found.behind.len(), |next| next + 1)
     };
     file[..found.file.len() + next].to_vec()
 }

@@ -111,9 +111,10 @@ impl Queue {
             batch.push(request);
         }
         state.bytes -= bytes;
-        match batch.is_empty() {
-            true => NextBatch::Closed,
-            false => NextBatch::Ready(batch),
+        if batch.is_empty() {
+            NextBatch::Closed
+        } else {
+            NextBatch::Ready(batch)
         }
     }
 

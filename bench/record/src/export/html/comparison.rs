@@ -83,9 +83,10 @@ impl ComparisonPage<'_> {
             (false, _) => ("suspect", "UNDECIDED"),
         };
         let metric = self.result.primary.name();
-        let more = match lines.is_empty() {
-            true => String::new(),
-            false => format!("<ul>\n{}</ul>\n", lines.concat()),
+        let more = if lines.is_empty() {
+            String::new()
+        } else {
+            format!("<ul>\n{}</ul>\n", lines.concat())
         };
         format!(
             "<div class=\"verdict {class}\"><p><strong>{judged}</strong> by {metric}; differences below {} % do not matter</p>\n{more}</div>\n",

@@ -24,9 +24,10 @@ pub fn check(examination: &Examination) -> Verdict {
     let mut told = Vec::new();
     let mut advice = Vec::new();
     for page in &examination.pages {
-        let found = match is_file(examination, page) {
-            true => advise_expiry(examination, page),
-            false => advise_cache(examination, page),
+        let found = if is_file(examination, page) {
+            advise_expiry(examination, page)
+        } else {
+            advise_cache(examination, page)
         };
         match found {
             Ok(found) => advice.push(found),

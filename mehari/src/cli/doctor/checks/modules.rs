@@ -260,9 +260,10 @@ fn advise(examination: &Examination, module: &str, loader: &Loader, cost: &LoadC
     let (who, url) = match loader {
         Loader::Request(script) => (
             format!("each request of {script}"),
-            match script.contains("://") {
-                true => script.clone(),
-                false => url_of(examination, Path::new(script)),
+            if script.contains("://") {
+                script.clone()
+            } else {
+                url_of(examination, Path::new(script))
             },
         ),
         Loader::Worker(_) => ("each worker".to_owned(), examination.example()),

@@ -106,9 +106,10 @@ fn advise_rung(examination: &Examination, page: &VisitedPage, times: &RungTimes)
     let section = super::super::trial::section(&page.path, best.rung);
     let lines: Vec<&str> = section.iter().map(String::as_str).collect();
     let shares = matches!(best.rung, Rung::Registry | Rung::PerlRun);
-    let caution = match shares {
-        true => "; on this rung requests share an interpreter: globals keep their values",
-        false => "",
+    let caution = if shares {
+        "; on this rung requests share an interpreter: globals keep their values"
+    } else {
+        ""
     };
     Some(Advice {
         what: format!(

@@ -29,9 +29,10 @@ impl Evaluation<'_> {
         let maps = &self.shared.lookups.maps;
         let mut variables = ExpressionVariables::new(self.request, self.host, state, maps);
         variables.path = Some(&path.merged);
-        let settings = match settings.rules.conditionals.is_empty() {
-            true => settings,
-            false => self.host.settings_if(&settings, &variables),
+        let settings = if settings.rules.conditionals.is_empty() {
+            settings
+        } else {
+            self.host.settings_if(&settings, &variables)
         };
         let decision = self.redirect_place(&settings, &variables);
         let aliased = match &settings.rules.alias {
@@ -50,11 +51,11 @@ impl Evaluation<'_> {
     /// Returns the settings of the path's sections for a redirect of the server. `otherwise`: the
     /// settings if no section applies this early.
     pub(super) fn early_settings(&self, path: &Path, otherwise: Arc<Settings>) -> Arc<Settings> {
-        match self.host.rules.begin_at_places {
-            true => self
-                .host
-                .settings(&String::from_utf8_lossy(&path.merged), None),
-            false => otherwise,
+        if self.host.rules.begin_at_places {
+            self.host
+                .settings(&String::from_utf8_lossy(&path.merged), None)
+        } else {
+            otherwise
         }
     }
 

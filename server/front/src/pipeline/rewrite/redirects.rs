@@ -41,9 +41,10 @@ impl Evaluation<'_> {
         if !target.contains(&b'?') {
             target = joined(&target, self.request.query());
         }
-        let location = match settings.rules.relative_redirects {
-            true => target,
-            false => absolute(self.request, &self.host.names, target),
+        let location = if settings.rules.relative_redirects {
+            target
+        } else {
+            absolute(self.request, &self.host.names, target)
         };
         redirected(settings.clone(), status, location)
     }
@@ -98,15 +99,17 @@ pub(super) fn escaped(target: &[u8]) -> Vec<u8> {
     let end = memchr::memchr2(b'?', b'#', target).unwrap_or(target.len());
     let mut escaped = Vec::with_capacity(target.len());
     for &byte in &target[..end] {
-        match percent::OF_PATHS.has(byte) {
-            true => escaped.push(byte),
-            false => percent::push_lower(byte, &mut escaped),
+        if percent::OF_PATHS.has(byte) {
+            escaped.push(byte)
+        } else {
+            percent::push_lower(byte, &mut escaped)
         }
     }
     for &byte in &target[end..] {
-        match byte.is_ascii_control() || byte == b' ' {
-            true => percent::push_lower(byte, &mut escaped),
-            false => escaped.push(byte),
+        if byte.is_ascii_control() || byte == b' ' {
+            percent::push_lower(byte, &mut escaped)
+        } else {
+            escaped.push(byte)
         }
     }
     escaped

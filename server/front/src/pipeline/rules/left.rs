@@ -299,9 +299,10 @@ fn lead_in_place(
         if let Some(place) = &place {
             evaluation.change_fields(place, &mut rule_state);
         }
-        match is_proxied {
-            true => (evaluation.find_route(&rule_state).ok(), true),
-            false => (None, false),
+        if is_proxied {
+            (evaluation.find_route(&rule_state).ok(), true)
+        } else {
+            (None, false)
         }
     };
     context.rule_state = rule_state;

@@ -59,9 +59,10 @@ impl BegunRequest<'_> {
 
     /// Returns the client that a trusted proxy has named, or nothing.
     fn named_client(&self) -> &[u8] {
-        match std::ptr::eq(self.client, self.peer) {
-            true => b"",
-            false => self.client.remote_addr.as_bytes(),
+        if std::ptr::eq(self.client, self.peer) {
+            b""
+        } else {
+            self.client.remote_addr.as_bytes()
         }
     }
 }

@@ -51,22 +51,24 @@ fn roots_in(file: &Path) -> Result<RootCertStore, String> {
         let certificate = certificate.map_err(|error| error.to_string())?;
         roots.add(certificate).map_err(|error| error.to_string())?;
     }
-    match roots.is_empty() {
-        true => Err("the file has no certificate in PEM".to_owned()),
-        false => Ok(roots),
+    if roots.is_empty() {
+        Err("the file has no certificate in PEM".to_owned())
+    } else {
+        Ok(roots)
     }
 }
 
 fn system_roots() -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    match roots.is_empty() {
-        true => Err(
+    if roots.is_empty() {
+        Err(
             "the system trusts no authority (package ca-certificates): expected \
                      ca=FILE"
                 .to_owned(),
-        ),
-        false => Ok(roots),
+        )
+    } else {
+        Ok(roots)
     }
 }
 
@@ -159,8 +161,9 @@ impl Write for Connection {
 /// Returns the time until the limit, which is never zero.
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
-    match left.is_zero() {
-        true => Err(ErrorKind::TimedOut.into()),
-        false => Ok(left),
+    if left.is_zero() {
+        Err(ErrorKind::TimedOut.into())
+    } else {
+        Ok(left)
     }
 }

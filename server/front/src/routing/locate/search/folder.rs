@@ -50,9 +50,10 @@ impl Search<'_> {
             });
         }
         self.indexed_folder = Some([&found.file[..], b"/"].concat());
-        let indexes = match self.lacks_index {
-            true => &[][..],
-            false => &settings.files.directory_index,
+        let indexes = if self.lacks_index {
+            &[][..]
+        } else {
+            &settings.files.directory_index
         };
         for index in indexes {
             if let Some(candidate) = index_path(&path, index) {
