@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 
 const WORKERS: u32 = 1_000;
 const PLACES: u32 = 10_000;
@@ -68,6 +69,8 @@ struct MadeUp {
 
 impl MadeUp {
     fn start() -> MadeUp {
+        LazyLock::force(&WATCH);
+        LazyLock::force(&PLACES_TOLD);
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("control");
         let listener = UnixListener::bind(&socket).expect("a socket");
@@ -98,15 +101,25 @@ fn answer(mut stream: UnixStream) {
     let _ = BufReader::new(copy).read_line(&mut line);
     let now = 1_000_000_u64;
     let told = match line.trim_end() {
-        "watch" => watch(WORKERS),
-        "places" => places(PLACES),
+        "watch" => return send(&mut stream, &WATCH),
+        "places" => return send(&mut stream, &PLACES_TOLD),
         "errors" => errors(now),
         "history" => history(now),
         "reports" => reports(now),
         _ => json!({ "ok": true, "pid": FIRST_PID, "title": "Made up",
             "columns": [{ "name": "Name" }], "rows": [["one"], ["two"]] }),
     };
-    let _ = stream.write_all(told.to_string().as_bytes());
+    send(&mut stream, &told.to_string());
+}
+
+/// The long answers are written once, because a debug build takes longer to write them than the
+/// page takes to load.
+static WATCH: LazyLock<String> = LazyLock::new(|| watch(WORKERS).to_string());
+static PLACES_TOLD: LazyLock<String> = LazyLock::new(|| places(PLACES).to_string());
+
+fn send(stream: &mut UnixStream, answer: &str) {
+    // The console may have ended already.
+    let _ = stream.write_all(answer.as_bytes());
 }
 
 fn errors(now: u64) -> Value {

@@ -3,27 +3,27 @@
 import { ask, takeFirst } from "./ask.js";
 import { el, say } from "./elements.js";
 import { Samples } from "./samples.js";
-import { BackEndsPage } from "./back_ends.js";
-import { ErrorsPage } from "./errors.js";
-import { HistoryPage } from "./history.js";
-import { InsidePage } from "./inside.js";
-import { MachinePage } from "./machine.js";
-import { MemoryPage } from "./memory.js";
 import { NowPage } from "./now.js";
-import { ProfilesPage } from "./profiles.js";
-import { WherePage } from "./where.js";
 import { openWorker, refreshWorker } from "./worker.js";
 
+// The name, the title and the class of each page. Only the first page's module comes with the
+// document.
 const PAGES = [
-  ["now", "Now", NowPage], ["where", "Where", WherePage], ["memory", "Memory", MemoryPage],
-  ["errors", "Errors", ErrorsPage], ["back-ends", "Back ends", BackEndsPage],
-  ["inside", "Inside", InsidePage], ["profiles", "Profiles", ProfilesPage], ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
+  ["now", "Now", () => NowPage],
+  ["where", "Where", async () => (await import("./where.js")).WherePage],
+  ["memory", "Memory", async () => (await import("./memory.js")).MemoryPage],
+  ["errors", "Errors", async () => (await import("./errors.js")).ErrorsPage],
+  ["back-ends", "Back ends", async () => (await import("./back_ends.js")).BackEndsPage],
+  ["inside", "Inside", async () => (await import("./inside.js")).InsidePage],
+  ["profiles", "Profiles", async () => (await import("./profiles.js")).ProfilesPage],
+  ["machine", "Machine", async () => (await import("./machine.js")).MachinePage],
+  ["history", "History", async () => (await import("./history.js")).HistoryPage],
 ];
 const PAUSE = 1000; // milliseconds between two looks, or more if the server says so
 
 const place = document.getElementById("page"), state = document.getElementById("state");
 const samples = new Samples(), made = new Map();
-let status = null, current = null;
+let status = null, current = null, wanted = null;
 
 // Returns the server's figures. Throws the reason if there are none.
 async function read(what) {
@@ -37,22 +37,30 @@ async function read(what) {
 
 const context = { read, samples, openWorker: pid => openWorker(pid, read) };
 
-function choose() {
+// Shows the page that the address names. A later choice may overtake this one while its module
+// loads.
+async function choose() {
   const name = location.hash.slice(1);
-  const [key, title, Page] = PAGES.find(([key]) => key === name) ?? PAGES[0];
+  const [key, title, load] = PAGES.find(([key]) => key === name) ?? PAGES[0];
+  wanted = key;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#${key}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (!made.has(key)) made.set(key, new Page(context));
-  current = made.get(key);
   document.title = `${title} – Mehari console`;
+  if (!made.has(key)) {
+    let Page;
+    try { Page = await load(); } catch (error) { return complain(error); }
+    if (!made.has(key)) made.set(key, new Page(context));
+  }
+  if (wanted !== key) return;
+  current = made.get(key);
   place.replaceChildren(el("h1", {}, title), current.element);
-  show();
+  await show();
 }
 
 async function show() {
-  if (!status) return;
+  if (!status || !current) return;
   try { await current.show(status); } catch (error) { complain(error); }
 }
 
@@ -81,6 +89,10 @@ async function look() {
 }
 
 document.getElementById("pages").append(...PAGES.map(([key, title]) => el("a", { href: `#${key}` }, title)));
-addEventListener("hashchange", () => { choose(); place.focus({ preventScroll: true }); scrollTo(0, 0); });
-choose();
+addEventListener("hashchange", async () => {
+  await choose();
+  place.focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
+await choose();
 look();

@@ -103,10 +103,14 @@ export class NowPage {
 // A field of tiles, one for each worker. The arrow keys move among the tiles.
 class Tiles {
   constructor(openWorker) {
-    this.openWorker = openWorker;
     this.tiles = new Map();
     this.drawn = new Map(); // what each tile shows
-    this.field = el("div", { class: "tiles", role: "group", "aria-label": "Workers", onkeydown: event => this.move(event) });
+    const open = event => {
+      const tile = event.target.closest(".tile");
+      if (tile) openWorker(Number(tile.dataset.pid));
+    };
+    this.field = el("div", { class: "tiles", role: "group", "aria-label": "Workers", onclick: open,
+      onkeydown: event => this.move(event) });
     const key = [["idle", "idle"], ["busy", "busy"], ["long", `busy for more than ${LONG / 1000} s`],
       ["starting", "starting"], ["retiring", "finishing (draining)"]];
     this.element = el("div", {}, this.field,
@@ -117,9 +121,18 @@ class Tiles {
     this.field.classList.toggle("many", rows.length > MANY);
     const seen = new Set(rows.map(row => row.pid));
     for (const [pid, tile] of this.tiles) if (!seen.has(pid)) { tile.remove(); this.tiles.delete(pid); this.drawn.delete(pid); }
+    const fresh = rows.filter(row => !this.tiles.has(row.pid)).map(row => this.make(row.pid));
     for (const row of rows) this.draw(row, rows.length > MANY);
+    this.field.append(...fresh);
     const first = this.field.firstElementChild;
     if (first && !this.field.querySelector("[tabindex='0']")) first.tabIndex = 0;
+  }
+
+  // A tile outside of the document, so that a thousand tiles are laid out only once.
+  make(pid) {
+    const tile = el("button", { type: "button", tabindex: "-1", "data-pid": pid });
+    this.tiles.set(pid, tile);
+    return tile;
   }
 
   draw(row, isSmall) {
@@ -129,19 +142,18 @@ class Tiles {
     const state = row.state === "busy" && row.running_ms > LONG ? "long" : row.state;
     const what = row.state === "busy" ? time(row.running_ms * 1000) : row.state;
     const request = row.request ? `: ${row.request.method} ${row.request.target}` : "";
-    let tile = this.tiles.get(row.pid);
-    if (!tile) {
-      tile = el("button", { type: "button", tabindex: "-1", onclick: () => this.openWorker(row.pid) },
-        el("b"), " ", el("span"));
-      this.tiles.set(row.pid, tile);
-      this.field.append(tile);
-    }
+    const tile = this.tiles.get(row.pid);
     tile.className = `tile ${state}`;
     tile.title = `${row.pid} ${row.state}${row.state === "busy" ? ` for ${what}` : ""}${request}`;
-    if (isSmall) tile.setAttribute("aria-label", tile.title);
-    else tile.removeAttribute("aria-label");
-    say(tile.firstChild, isSmall ? "" : String(row.pid));
-    say(tile.lastChild, isSmall ? "" : what);
+    if (isSmall) {
+      tile.setAttribute("aria-label", tile.title);
+      tile.replaceChildren();
+      return;
+    }
+    tile.removeAttribute("aria-label");
+    if (!tile.firstChild) tile.append(el("b"), " ", el("span"));
+    say(tile.firstChild, String(row.pid));
+    say(tile.lastChild, what);
   }
 
   move(event) {
