@@ -70,8 +70,8 @@ L<Plack::Handler::Mehari> is what C<plackup -s Mehari> loads.
 
 =item Ways to run a script
 
-L<Mehari::Fork>, L<Mehari::Rewind>, L<Mehari::Auto>, L<ModPerl::Registry> and L<ModPerl::PerlRun> are
-values for the directive PerlResponseHandler.
+L<Mehari::Fork>, L<Mehari::Rewind>, L<Mehari::Auto>, L<ModPerl::Registry> and L<ModPerl::PerlRun>
+are values for the directive PerlResponseHandler.
 
 =item The interface of mod_perl 2
 

@@ -227,8 +227,8 @@ Returns the value if it is fresh. Otherwise C<compute> calls the code in scalar 
 result and returns it. Only one process at a time runs the code for a key. Other processes wait for
 the value.
 
-If the old value was stored with C<stale>, the other processes do not wait. They return the old value
-for that many seconds after its expiry.
+If the old value was stored with C<stale>, the other processes do not wait. They return the old
+value for that many seconds after its expiry.
 
 If the code dies, nothing is stored, and the exception goes to the caller. A process that waits then
 runs its own code. The same happens at once if the process that runs the code is killed.

@@ -120,14 +120,14 @@ module that a worker has loaded or can load.
 
 If you pass a code reference, the worker of the request calls the code after the request's cleanup
 handlers. This worker takes no other request until the code has returned. Scripts on the rungs
-C<fork>, C<rewind> and C<auto> can defer only a name, because their process ends or is restored after
-the response.
+C<fork>, C<rewind> and C<auto> can defer only a name, because their process ends or is restored
+after the response.
 
 =head1 RESULT
 
 True if the call is deferred. False if the queue is full (directives DeferredCalls and
-DeferredCallsMemory), or if the request has already deferred 100 code references. In a request of the
-directive ZygoteWarmup, the result is true, but the call is dropped.
+DeferredCallsMemory), or if the request has already deferred 100 code references. In a request of
+the directive ZygoteWarmup, the result is true, but the call is dropped.
 
 =head1 ERRORS
 

@@ -207,13 +207,13 @@ The methods belong to the object that C<tied %hash> returns.
 
 Takes the lock of the hash for writing. While a process holds the lock, operations of other
 processes on the hash wait. Locks are counted: each Lock needs its own UnLock. A lock belongs to the
-process that took it and ends with this process. A fork does not inherit the lock. Returns the number
-of locks that this object holds.
+process that took it and ends with this process. A fork does not inherit the lock. Returns the
+number of locks that this object holds.
 
 =item ReadLock
 
-Takes the lock of the hash for reading. Other processes can read meanwhile. Writers wait. If you hold
-only this lock, a write dies.
+Takes the lock of the hash for reading. Other processes can read meanwhile. Writers wait. If you
+hold only this lock, a write dies.
 
 =item UnLock, unlock, SyncUnLock
 
@@ -271,9 +271,9 @@ The file must be on a local file system and is for one machine. Its lock does no
 store never calls fsync, so a power failure may lose the last seconds. A user who may write the file
 can also damage it.
 
-In Redis, a lock for reading also excludes other readers. A process that has waited for a lock for 60
-seconds gets an error. A process that holds a lock but does not use the hash for five minutes loses
-the lock.
+In Redis, a lock for reading also excludes other readers. A process that has waited for a lock for
+60 seconds gets an error. A process that holds a lock but does not use the hash for five minutes
+loses the lock.
 
 Each thread must open its own object, because objects are not copied into new threads.
 

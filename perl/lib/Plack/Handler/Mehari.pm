@@ -143,8 +143,8 @@ number.
 =item run(APPLICATION)
 
 Serves a code reference, or an object that can be called. The method never returns, because the
-process becomes the server program. The server program handles TERM, QUIT, INT, HUP and USR1. Dies if
-the program is not found.
+process becomes the server program. The server program handles TERM, QUIT, INT, HUP and USR1. Dies
+if the program is not found.
 
 =back
 
@@ -197,8 +197,8 @@ If true, the server runs in the background.
 HUP replaces the workers by new workers with the same code. To load changed code, use C<plackup -r>,
 or use C<mehari serve app.psgi> and a HUP.
 
-After each request, a worker restores its folder and its umask. A worker survives an C<exec>. Neither
-is true for code that was compiled before plackup loaded this module.
+After each request, a worker restores its folder and its umask. A worker survives an C<exec>.
+Neither is true for code that was compiled before plackup loaded this module.
 
 =head1 SEE ALSO
 
