@@ -124,20 +124,15 @@ fn add_effective(page: &mut String, group: &Group) {
     }
 }
 
-/// Adds the directives of a group that have no effect. Directives with one reason share a row.
+/// Adds the directives of a group that have no effect. Each has a row, which the search of the
+/// documents finds by the name.
 fn add_ignored(page: &mut String, group: &Group) {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for directive in group.rows {
-        let Some(reason) = directive.ignored else {
-            continue;
-        };
-        let names = directive.names().map(code);
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, others)) => others.extend(names),
-            None => reasons.push((reason, names.collect())),
-        }
-    }
-    if reasons.is_empty() {
+    let mut ignored = group
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.ignored?)))
+        .peekable();
+    if ignored.peek().is_none() {
         return;
     }
     page.push_str(
@@ -145,7 +140,8 @@ fn add_ignored(page: &mut String, group: &Group) {
          effect.\n\n",
     );
     page.push_str(REASONS);
-    for (reason, names) in reasons {
+    for (directive, reason) in ignored {
+        let names: Vec<String> = directive.names().map(code).collect();
         page.push_str(&row(&[&names.join(", "), reason]));
     }
 }
