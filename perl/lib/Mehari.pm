@@ -36,15 +36,17 @@ Mehari - the Perl side of the Mehari application server
 
 =head1 DESCRIPTION
 
-Mehari is a web application server for Perl. A front, written in Rust, speaks HTTP with the
-clients. Workers, which are processes of the site's own perl, run scripts, handlers and
-applications. The front and the workers share memory, so that a request costs no socket.
+Mehari is a web application server for Perl. One process, the front, is written in Rust and speaks
+HTTP with the clients. Other processes, the workers, run scripts, handlers and applications with the
+site's own perl. The front and the workers exchange requests through shared memory, not through
+sockets.
 
-This module loads the compiled part of the Perl side. The server loads the module before any
-code of the site, so a program has no need for C<use Mehari>. A program outside the server may
-load most modules below as well: C<perl $(perl perl/build.pl | sed s/^/-I/) program.pl> sets the
-search path in a checkout. The modules of mod_perl's API lie below F<Mehari/compat>, where only the
-server looks.
+This module loads the compiled part of the Perl side. The server loads the module before any code of
+the site. A program in the server therefore does not need C<use Mehari>.
+
+A program outside the server may also load most of the modules below. In a checkout, C<perl $(perl
+perl/build.pl | sed s/^/-I/) program.pl> sets the search path. The modules of mod_perl's API lie
+below F<Mehari/compat>, where only the server looks for modules.
 
 =head1 MODULES
 
@@ -68,12 +70,12 @@ L<Plack::Handler::Mehari> is what C<plackup -s Mehari> loads.
 
 =item Ways to run a script
 
-L<Mehari::Fork>, L<Mehari::Rewind>, L<Mehari::Auto>, L<ModPerl::Registry> and
-L<ModPerl::PerlRun> are names for the directive PerlResponseHandler.
+L<Mehari::Fork>, L<Mehari::Rewind>, L<Mehari::Auto>, L<ModPerl::Registry> and L<ModPerl::PerlRun>
+are values for the directive PerlResponseHandler.
 
 =item The interface of mod_perl 2
 
-C<Apache2::*>, C<APR::*> and C<ModPerl::*>. L<Apache2::RequestRec> is the place to begin.
+C<Apache2::*>, C<APR::*> and C<ModPerl::*>. Begin with L<Apache2::RequestRec>.
 
 =item The interface of libapreq2
 

@@ -11,7 +11,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
     let all = std::iter::once(OsString::from(command)).chain(arguments);
     O::try_parse_from(all).map_err(|error| {
         if !error.use_stderr() {
-            say!("{error}");
+            say!("{}{error}", purpose::<O>(command));
             return ExitCode::SUCCESS;
         }
         let told = match error.kind() {
@@ -21,6 +21,16 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
         eprintln!("{command}: {told}");
         ExitCode::from(2)
     })
+}
+
+/// Returns what the command does, for the lines before its help. Empty: the help says it itself.
+fn purpose<O: clap::Parser>(command: &str) -> String {
+    let name = command.trim_start_matches("mehari ");
+    let known = super::COMMANDS.iter().find(|one| one.name == name);
+    match known.filter(|_| O::command().get_about().is_none()) {
+        Some(one) => format!("{}\n\n", super::manual::sentence(one.about)),
+        None => String::new(),
+    }
 }
 
 /// Returns the message for a command without arguments. It takes the place of clap's long help.

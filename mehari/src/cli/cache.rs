@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The response cache of a running server.
+/// Changes the response cache of a running server.
 #[derive(Parser)]
 #[command(name = "mehari cache")]
 pub struct Options {
@@ -20,8 +20,8 @@ enum What {
     /// Removes pages from the cache
     #[command(after_help = "Example:\n  mehari cache purge 'http://www.example.org/news*'")]
     Purge {
-        /// A URL, or a URL path of any host; a final `*` matches any rest. A URL without a query
-        /// matches every query
+        /// A URL, or a URL path of any host. A final `*` matches any rest. A URL without a query
+        /// matches every query.
         url: String,
         #[command(flatten)]
         options: ControlOptions,

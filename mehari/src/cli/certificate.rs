@@ -26,13 +26,13 @@ const DAYS: i64 = 397;
     after_help = "Examples:\n  mehari certificate\n  mehari certificate --out site.pem www.example.test 192.0.2.7\n  \
                   mehari certificate revoke www.example.org --reason key-compromise\n\n\
                   Certificate and key go into one file, for SSLCertificateFile or `mehari serve --certificate`.\n\
-                  No authority has signed the certificate: a browser warns, and curl needs --cacert FILE."
+                  No authority has signed the certificate. A browser therefore warns, and curl needs --cacert FILE."
 )]
 pub struct Options {
-    /// Host names and addresses; localhost, 127.0.0.1 and ::1 if none is given.
+    /// Host names and addresses. By default: localhost, 127.0.0.1 and ::1.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// The file to write; an existing file is not overwritten.
+    /// The file to write. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", default_value = "localhost.pem")]
     out: PathBuf,
     #[command(subcommand)]

@@ -23,10 +23,10 @@ mod summary;
 #[derive(Parser)]
 #[command(
     name = "mehari check",
-    about = "Reads a configuration, loads what it names, and prints what it means",
+    about = "Reads a configuration, loads the Perl code that it names, and prints what it means",
     override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--all] [--text-only] [--json]\n       mehari check PATH [--all] [--text-only] [--json]",
     after_help = "Examples:\n  mehari check -f httpd.conf -D STAGING\n  mehari check demo/\n\n\
-                  Exit status: 0 it can be served, 1 it has problems, 2 usage."
+                  Exit status: 0 the configuration can be served, 1 it has problems, 2 wrong usage."
 )]
 pub struct Options {
     /// The configuration to read.
@@ -43,10 +43,11 @@ pub struct Options {
     /// The folder, script or application of `mehari serve PATH`.
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
-    /// Also print the settings of each section, and each ignored line.
+    /// Also print the settings of each section, and each line that has no effect.
     #[arg(long)]
     all: bool,
-    /// Only read: load nothing, run no Perl, look at nothing else on this machine.
+    /// Only read the configuration: load nothing, run no Perl, and look at nothing else on this
+    /// machine.
     #[arg(long)]
     text_only: bool,
     /// Print the site and its problems as JSON.

@@ -28,8 +28,11 @@ use self::side::Side;
 use super::{arguments, bench};
 
 const EXAMPLES: &str = "\
-A and B are each a URL, a file of requests (`bench --urls`), a record (`bench --output`), several
-records with commas between, or a command that serves and prints its URL.
+A and B are each one of these:
+  a URL
+  a file of requests, as for `mehari bench --urls`
+  a record of `mehari bench --output`, or several records with commas between
+  a command that starts a server and prints its URL
 
 Examples:
   mehari compare http://127.0.0.1:8080/old http://127.0.0.1:8080/new -c 16
@@ -38,17 +41,17 @@ Examples:
   mehari compare -c 50 -n 5000 --matrix name=apache_args,apache_request,cgi_pm --matrix query_length=25,337 \\
       'http://127.0.0.1:8080/perl/processing_with_{name}.pl?{query_length:query}'
 
-Exit status: 0 measured, 1 a measurement failed, 2 usage.";
+Exit status: 0 measured, 1 a measurement failed, 2 wrong usage.";
 
 #[derive(Parser)]
 #[command(
     name = "mehari compare",
-    about = "Measures A against B in interleaved blocks",
+    about = "Measures A against B in turns, and says whether the difference is proven",
     after_help = EXAMPLES,
-    mut_arg("urls", |operands| operands.value_name("A B").help("What to compare; with --matrix one template")),
+    mut_arg("urls", |operands| operands.value_name("A B").help("What to compare. With --matrix: one template")),
     mut_arg("warm_up", |warm_up| warm_up.default_value("200ms")),
     mut_arg("duration", |duration| duration.help("Stop each run after this time [default: 2s when there is no -n]")),
-    mut_arg("output", |output| output.help("Save the comparison: a page as .html, the JSON as .json; may be repeated")),
+    mut_arg("output", |output| output.help("Save the comparison: a page as .html, JSON as .json; may be repeated")),
     mut_arg("json", |json| json.help("Print the comparison as JSON")),
     // These options of `mehari bench` are refused by `check`.
     mut_arg("url_file", |option| option.hide(true)),
@@ -60,24 +63,25 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("connections", |connections| connections.help("Closed loop: the number of users [default: 8]. Open loop: the most connections")),
 )]
 pub struct Options {
-    /// Blocks of ABBA or BAAB; with --matrix, passes over all rows
+    /// The number of blocks. A block measures in the order ABBA or BAAB. With --matrix: the number
+    /// of passes over all rows.
     #[arg(long, value_name = "N", default_value_t = LEAST_BLOCKS)]
     blocks: usize,
-    /// Differences below this many percent do not matter
+    /// The percentage below which a difference does not matter.
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
     threshold: f64,
     /// The deciding metric: throughput, mean, p50 or p99 [default: throughput, in an open loop p99]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
-    /// The URL to measure when A and B are commands, or a path at the URL that each command prints;
-    /// given twice, the first is for A and the second for B
+    /// If A and B are commands: the URL to measure, or a path at the URL that each command prints.
+    /// If it is given twice, the first is for A and the second for B.
     #[arg(long, value_name = "URL", default_value = "/")]
     url: Vec<String>,
     /// How long a command may take to be ready
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = bench::parse::time)]
     start_timeout: Duration,
-    /// One row for each value; in the template {NAME} becomes the value, and {NAME:query} a query
-    /// string of that many bytes
+    /// Measure one row for each value. In the template, {NAME} becomes the value, and {NAME:query}
+    /// becomes a query string of that many bytes.
     #[arg(long = "matrix", value_name = "NAME=A,B,C")]
     matrix: Vec<Parameter>,
     #[command(flatten)]

@@ -16,12 +16,12 @@ use std::process::ExitCode;
     name = "mehari console",
     about = "Shows the running server in a browser: requests, workers, memory, back ends, machine",
     after_help = "Examples:\n  mehari console\n  mehari console --port 8100\n\n\
-                  Only this machine can open the console, and only with the printed address, which has a\n\
-                  token. From elsewhere, use a tunnel: ssh -L 8100:127.0.0.1:8100 HOST. Ctrl-C ends the\n\
-                  console; the server goes on."
+                  Only this machine can open the console. The console requires the token that is in the\n\
+                  printed address. From another machine, use a tunnel: ssh -L 8100:127.0.0.1:8100 HOST.\n\
+                  Ctrl-C ends the console. The server keeps running."
 )]
 pub struct ConsoleOptions {
-    /// The port on 127.0.0.1; by default a free one.
+    /// The port on 127.0.0.1. 0 means any free port.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
     /// Print the address, and open no browser.

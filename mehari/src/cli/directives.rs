@@ -11,17 +11,18 @@ use super::arguments;
 #[derive(Parser)]
 #[command(
     name = "mehari directives",
-    about = "The configuration directives and their defaults",
+    about = "Prints the configuration directives and their defaults",
     after_help = "Examples:\n  mehari directives\n  mehari directives MaxClients\n  mehari directives compress\n  mehari directives --json"
 )]
 pub struct Options {
-    /// Only these, by name or alias; any other word is searched in names and descriptions.
+    /// Print only these directives, by name or alias. Any other word is searched in names and
+    /// descriptions.
     #[arg(value_name = "NAME|WORD")]
     names: Vec<String>,
-    /// The whole table as JSON.
+    /// Print the whole table as JSON.
     #[arg(long, conflicts_with_all = ["names", "markdown"])]
     json: bool,
-    /// The text of docs/reference/directives.md.
+    /// Print the text of docs/reference/directives.md.
     #[arg(long, conflicts_with = "names")]
     markdown: bool,
 }
@@ -57,7 +58,7 @@ fn list() -> String {
         }
         text.push('\n');
     }
-    text.push_str("The second column is what holds when a directive is not written. `mehari directives NAME` says more; `mehari directives WORD` searches.\n");
+    text.push_str("The second column is the default, or the reason why a directive has no effect. `mehari directives NAME` says all about a directive. `mehari directives WORD` searches for a word.\n");
     text
 }
 
@@ -115,7 +116,7 @@ fn described(row: &Directive) -> String {
     say("default", default(row));
     say("unit", row.unit);
     let tune = row.tune.map(|(least, most)| format!("{least} to {most}"));
-    say("tuner", &tune.unwrap_or_default());
+    say("trial", &tune.unwrap_or_default());
     say("place", &row.describe_place());
     if !row.example.is_empty() {
         say("example", &format!("{} {}", row.name, row.example));

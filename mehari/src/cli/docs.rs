@@ -21,10 +21,10 @@ pub struct Options {
     /// What to look for: a directive, a heading, or words.
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Write the site into this folder; its pages open without a server, too.
+    /// Write the site into this folder. Its pages also open without a server.
     #[arg(short, long, value_name = "FOLDER", conflicts_with_all = ["words", "port", "no_browser"])]
     output: Option<PathBuf>,
-    /// The port on 127.0.0.1; by default a free one.
+    /// The port on 127.0.0.1. 0 means any free port.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
     /// Print the address, and open no browser.

@@ -30,18 +30,18 @@ use std::time::Duration;
     about = "Examines the running server or a configuration: what costs time, memory or bytes, and the line to change",
     override_usage = "mehari doctor [URL]... [-d TIME] [--rounds COUNT] [--control PATH] [--json]\n       mehari doctor -f CONF [-D NAME[=VALUE]]... [--rounds COUNT] [--json]",
     after_help = "Examples:\n  mehari doctor\n  mehari doctor -d 1m --json\n  mehari doctor http://127.0.0.1:8080/shop?item=7\n  mehari doctor -f httpd.conf\n\n\
-                  Each advice says the measured cost, the line to change, and a command that shows the gain.\n\
-                  Nothing is advised that was not measured here. Without a URL the command sends no request:\n\
-                  it watches the requests of others for the time -d. Each URL gets requests (GET) for its part of\n\
-                  this time. Trial servers also run a script's URL on other rungs. Modules are loaded in processes\n\
-                  of their own to measure them.\n\n\
-                  Exit status: 0 examined, with or without advice; 1 nothing could be examined; 2 usage."
+                  Each advice names the measured cost, the line to change, and a command that shows the gain. All\n\
+                  advice rests on measurements of this machine. Without a URL, the command sends no request: it\n\
+                  watches the requests of other clients for the time -d. With URLs, the command requests them (GET),\n\
+                  and they share this time. The URL of a script is also run on other rungs (ways to run a script), in\n\
+                  trial servers. To measure modules, the command loads them in processes of their own.\n\n\
+                  Exit status: 0 examined, with or without advice; 1 nothing could be examined; 2 wrong usage."
 )]
 pub struct DoctorOptions {
     /// Pages of the running server to request and to examine.
     #[arg(value_name = "URL", value_parser = url, conflicts_with = "conf")]
     urls: Vec<String>,
-    /// Examine this configuration; no server needs to run.
+    /// Examine this configuration. No server needs to run.
     #[arg(short = 'f', value_name = "CONF", conflicts_with_all = ["control", "duration"])]
     conf: Option<PathBuf>,
     /// Define a name for <IfDefine> and ${NAME}.
@@ -50,7 +50,7 @@ pub struct DoctorOptions {
     /// How long the server is watched.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
     duration: Duration,
-    /// How often each figure is measured.
+    /// How many times each figure is measured.
     #[arg(long, value_name = "COUNT", default_value = "6",
           value_parser = clap::value_parser!(u32).range(6..=100))]
     rounds: u32,

@@ -21,11 +21,12 @@ pub use report::Report;
 #[derive(Parser)]
 #[command(
     name = "mehari explain",
-    about = "Names the rung of a script, the reason, and the cost of the rung `fork`",
+    about = "Says on which rung a script runs, why, and what the rung `fork` costs",
     after_help = "Examples:\n  mehari explain /srv/cgi-bin/guestbook.pl\n  mehari explain /cgi-bin/guestbook.pl\n  \
                   mehari explain -f httpd.conf cgi-bin/guestbook.pl\n\n\
-                  The script is compiled as by `perl -c`: BEGIN blocks and `use` run, and the script itself\n\
-                  does not run."
+                  A rung is the way in which a script runs, such as `cgi`, `fork` or `registry`.\n\
+                  The script is compiled as by `perl -c`: BEGIN blocks and `use` run. The script itself does\n\
+                  not run."
 )]
 pub struct ExplainOptions {
     /// A script's file, or a URL path.

@@ -19,9 +19,9 @@ use std::process::ExitCode;
                   scripts             compiled scripts, with the URLs under which they ran\n  \
                   symbols [PACKAGE]   the symbol table of a package\n  \
                   source SUB          a sub's source, from its compiled code\n  \
-                  ops SUB             a sub's operators\n  \
+                  ops SUB             the operators that a sub is compiled to\n  \
                   lexicals SUB        a sub's variables, and what a closure has captured\n  \
-                  sizes [NAME]        bytes by package, of a package by sub, of a sub by line\n  \
+                  sizes [NAME]        bytes of each package; of each sub of a package; of each line of a sub\n  \
                   environment         %ENV, @INC, signal handlers, perl itself\n  \
                   limits              the limits of the process (rlimits)\n  \
                   descriptors         open descriptors, and what they are\n  \
@@ -29,8 +29,8 @@ use std::process::ExitCode;
                   menu [ITEM]         menu items that applications gave to Apache2::Status\n\n\
                   Examples:\n  mehari inspect modules\n  mehari inspect source CGI::param --worker 4711\n  \
                   mehari inspect sizes CGI\n\n\
-                  The process is forked between two requests, and its twin answers. A busy worker is waited\n\
-                  for, at most 10 seconds."
+                  The command waits until the process runs no request, for at most 10 seconds. It then forks\n\
+                  the process. The forked process answers and ends, so the process itself is not stopped."
 )]
 pub struct InspectOptions {
     /// What to look at.
@@ -39,7 +39,8 @@ pub struct InspectOptions {
     /// The package, sub or menu item.
     #[arg(value_name = "NAME", default_value = "", hide_default_value = true)]
     name: String,
-    /// The worker's process number, or `zygote`; by default an idle worker that has served.
+    /// The worker's process number, or `zygote` for the process that forks the workers. By default:
+    /// an idle worker that has served requests.
     #[arg(
         long,
         value_name = "PID",

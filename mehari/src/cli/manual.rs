@@ -17,6 +17,8 @@ mod completions;
 mod configuration;
 mod page;
 
+pub use page::sentence;
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[derive(Parser)]
@@ -29,7 +31,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
                   fish/vendor_completions.d"
 )]
 pub struct Options {
-    /// The folder below which the files are written, as `share` of a prefix.
+    /// The folder below which the files are written, such as `/usr/local/share`.
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }

@@ -21,24 +21,25 @@ use std::time::Duration;
     name = "mehari memory",
     about = "Shows the memory of each Perl process of the running server, what a module costs, or which variables grow or become unshared",
     after_help = "Examples:\n  mehari memory\n  mehari memory --module CGI POSIX 'POSIX ()'\n  mehari memory --module DBI --rounds 10 --json\n  mehari memory --imports POSIX 'CGI qw(:standard)'\n  mehari memory --imports\n  mehari memory --leaks -d 1m\n  mehari memory --leaks --pid 815\n  mehari memory --who -d 1m\n  mehari memory --preload\n\n\
-                  A module is loaded in forked processes of its own, and the modules take turns. Loading a\n\
-                  module runs its code, as `use` does. PERL5LIB is honoured.\n\n\
-                  --leaks copies the process's memory twice and compares the variables. The process runs on\n\
-                  meanwhile. Ctrl-C makes the second copy at once.\n\n\
-                  --who stops the process for a moment whenever it writes to a page that it still shares with the\n\
-                  process that forked it. Only the first write to each page does so, and the stops become rare."
+                  Each module is loaded in forked processes of its own, and the modules take turns. Loading a\n\
+                  module runs its code, as `use` does. perl also looks for modules in PERL5LIB.\n\n\
+                  --leaks copies the process's memory twice and compares the variables. The process keeps\n\
+                  running. Ctrl-C makes the second copy at once.\n\n\
+                  --who stops the process for a moment when it first writes to a memory page that it shares with\n\
+                  its parent process. Later writes to this page do not stop it, so the stops become rare."
 )]
 pub struct MemoryOptions {
-    /// Measure these modules. Each is the text after `use` in a script, in quotes if it has a list.
+    /// Measure these modules. Write each as after `use` in a script, in quotes if there is an
+    /// import list.
     #[arg(long, value_name = "MODULE", num_args = 1.., conflicts_with = "control", groups = ["measured", "loaded"])]
     module: Vec<String>,
-    /// Measure the memory that importing from these modules costs each package. The same `use`
-    /// with an empty import list is measured beside it. Without MODULE: the modules that the
+    /// Measure the memory that importing from these modules costs each package. For comparison, the
+    /// same `use` with an empty import list is measured too. Without MODULE: the modules that the
     /// server's compiled scripts use.
     #[arg(long, value_name = "MODULE", num_args = 0.., conflicts_with = "module", groups = ["measured", "loaded"])]
     imports: Option<Vec<String>>,
-    /// Measure the modules that workers have loaded after the fork, and what loading them before
-    /// the fork would save.
+    /// Measure the modules that workers have loaded after the fork. Say how much memory would be
+    /// saved if they were loaded before the fork.
     #[arg(long, conflicts_with_all = ["module", "imports", "leaks", "who"], group = "measured")]
     preload: bool,
     /// The perl that loads the modules: a name on PATH or a file.
@@ -49,26 +50,29 @@ pub struct MemoryOptions {
         requires = "loaded"
     )]
     perl: PathBuf,
-    /// How often each module is loaded.
+    /// How many times each module is loaded.
     #[arg(long, value_name = "COUNT", default_value = "5", requires = "measured",
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     rounds: u32,
-    /// Name the variables that grow between two looks, and where Perl code changes them.
+    /// Name the variables that grow between two copies of the memory, and where Perl code changes
+    /// them.
     #[arg(long, conflicts_with_all = ["module", "imports"], group = "watched")]
     leaks: bool,
-    /// Name the variables whose memory a worker unshares, and the code and the requests that do it.
+    /// Name the variables whose memory a worker no longer shares because it writes to them, and the
+    /// code and the requests that write.
     #[arg(long, conflicts_with_all = ["module", "imports", "leaks"], group = "watched")]
     who: bool,
-    /// One worker, as `mehari status` numbers it; by default the one that has served most.
+    /// One worker, by its number in `mehari status`. By default: the worker that has served the
+    /// most requests.
     #[arg(long, value_name = "PID", requires = "watched")]
     worker: Option<u32>,
-    /// A process that runs perl, in place of the server's processes.
+    /// A process that runs perl. The server's processes are then left out.
     #[arg(long, value_name = "PID", requires = "watched", conflicts_with_all = ["worker", "control"])]
     pid: Option<u32>,
-    /// The time between the two looks, or of the watch.
+    /// With --leaks: the time between the two copies. With --who: how long the process is watched.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "watched")]
     duration: Duration,
-    /// The lines of the table of variables.
+    /// The number of lines of the table of variables.
     #[arg(long, value_name = "COUNT", default_value_t = 20, requires = "watched")]
     rows: usize,
     /// The server's control socket; needed only when several servers run.

@@ -19,13 +19,18 @@ use super::{arguments, bench};
     name = "mehari parity",
     about = "Sends an old and a new server the same requests and prints the differences",
     after_help = "\
-The file has one request per line: /path, a URL of either server, METHOD /path,
-METHOD /path @BODYFILE [TYPE]. # begins a comment. A session of `mehari record` (HAR) is accepted too.
+The file has one request per line, in one of these forms:
+  /path
+  a URL of either server
+  METHOD /path
+  METHOD /path @BODYFILE [TYPE]
+
+A # begins a comment. The file may also be a session of `mehari record` (HAR).
 
 Example:
   mehari parity --old http://127.0.0.1:80 --new http://127.0.0.1:8080 urls.txt --mask 'token=(?<v>\\w+)'
 
-Exit status: 0 all the same, 1 something differs, 2 usage."
+Exit status: 0 all responses are equal, 1 a response differs, 2 wrong usage."
 )]
 pub struct Options {
     /// The current server
@@ -39,7 +44,8 @@ pub struct Options {
     host: Option<String>,
     /// The requests: a list, or a recorded session
     file: PathBuf,
-    /// Text that matches may differ (its group `v`, if there is one); may be repeated
+    /// Text that matches this expression may differ. If the expression has a group `v`, only the
+    /// text of the group may differ. May be repeated.
     #[arg(long = "mask", value_name = "REGEX")]
     masks: Vec<String>,
     /// Do not compare this header field; may be repeated

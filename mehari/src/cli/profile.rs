@@ -26,11 +26,11 @@ use std::time::Duration;
     name = "mehari profile",
     about = "Samples the Perl of a running server, or of any process, and says where its time goes",
     after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile --location /shop -o shop.html\n  mehari profile --at 14:05\n  mehari profile --exact http://127.0.0.1:8080/shop -o shop-profile\n  mehari profile --exact --location /shop --one-in 100 -d 30s\n  mehari profile --difference before.profile after.profile\n\n\
-                  The processes run on while they are read, and need no module and no restart. Ctrl-C ends the\n\
-                  sampling early and prints the report. For a perl without the server's modules, its headers\n\
-                  (perl.h) and a C compiler are needed once.\n\n\
-                  --exact counts every statement of chosen requests with Devel::NYTProf, in a process of its own\n\
-                  that the server starts for it. The requests of others are served as always."
+                  The processes keep running while they are sampled. They need no module and no restart. Ctrl-C\n\
+                  ends the sampling early and prints the report. The first profile of a perl that lacks the server's\n\
+                  modules needs that perl's headers (perl.h) and a C compiler.\n\n\
+                  --exact counts every statement of chosen requests with Devel::NYTProf. The server starts a process\n\
+                  for these requests alone. All other requests are served as always."
 )]
 pub struct ProfileOptions {
     /// With --exact: send a request for this address to the running server, and profile it.
@@ -40,7 +40,7 @@ pub struct ProfileOptions {
     /// reports to the folder `-o` (`nytprof`).
     #[arg(long, conflicts_with_all = ["pid", "worker", "url", "rate", "tree", "dprofpp"])]
     exact: bool,
-    /// With --exact --location: profile one in so many requests.
+    /// With --exact --location: profile one of N requests.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "exact", conflicts_with = "address",
           value_parser = clap::value_parser!(u32).range(1..))]
     one_in: u32,
@@ -48,21 +48,21 @@ pub struct ProfileOptions {
     #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "address",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     count: u32,
-    /// With --exact: leave this number of first requests out of the report. They load and
+    /// With --exact: leave this number of first requests out of the report, because they load and
     /// compile code.
     #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "exact",
           value_parser = clap::value_parser!(u32).range(..=1000))]
     warm: u32,
-    /// A process that runs perl, in place of the server's processes.
+    /// A process that runs perl. The server's processes are then left out.
     #[arg(long, value_name = "PID", conflicts_with_all = ["worker", "control"])]
     pid: Option<u32>,
-    /// One worker, as `mehari status` numbers it; by default all Perl processes of the server.
+    /// One worker, by its number in `mehari status`. By default: all Perl processes of the server.
     #[arg(long, value_name = "PID")]
     worker: Option<u32>,
     /// Only requests for this path and everything below it.
     #[arg(long, value_name = "PATH", value_parser = RequestFilter::location, conflicts_with = "pid")]
     location: Option<RequestFilter>,
-    /// Only requests for this URL or path, with any query unless it names one.
+    /// Only requests for this URL or path. If it has no query, every query matches.
     #[arg(long, value_name = "URL", value_parser = RequestFilter::url, conflicts_with_all = ["pid", "location"])]
     url: Option<RequestFilter>,
     /// How long to sample.
@@ -71,39 +71,41 @@ pub struct ProfileOptions {
     /// Samples per second of each process.
     #[arg(long, value_name = "HZ", default_value = "99", value_parser = rate)]
     rate: f64,
-    /// Write this file: a page with a flame graph (.html), pprof's format (.pb.gz), the Firefox
-    /// Profiler's (.json), text (.txt), or the whole profile for --read and --difference
-    /// (.profile).
+    /// Write this file. Its ending chooses the format: .html a page with a flame graph, .pb.gz
+    /// pprof's format, .json the Firefox Profiler's format, .txt text, .profile the whole profile
+    /// for --read and --difference.
     #[arg(short, long, value_name = "FILE", value_parser = profile_file)]
     output: Option<ProfileFile>,
     /// Print the call tree.
     #[arg(long, conflicts_with = "dprofpp")]
     tree: bool,
-    /// Print dprofpp's table.
+    /// Print a table like that of dprofpp.
     #[arg(long)]
     dprofpp: bool,
-    /// The lines of each table.
+    /// The number of lines of each table.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     rows: usize,
-    /// Report a profile that `-o FILE.profile` has kept.
+    /// Report a profile that `-o FILE.profile` has written.
     #[arg(long, value_name = "FILE", group = "kept", conflicts_with_all = SAMPLING)]
     read: Option<PathBuf>,
-    /// Compare two kept profiles: which shares have changed, and whether that is proven.
+    /// Compare two profiles that `-o FILE.profile` has written: which shares of the time have
+    /// changed, and whether the change is proven.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], group = "kept", conflicts_with_all = SAMPLING)]
     difference: Option<Vec<PathBuf>>,
-    /// With --difference: compare the time that passed, waits included.
+    /// With --difference: compare the elapsed time, which includes waits.
     #[arg(long, requires = "difference")]
     wall: bool,
-    /// The samples of ProfileAlways in this minute: `14:05`, `2026-05-01 14:05`, or `-10m`.
+    /// Report the samples of the directive ProfileAlways in this minute: `14:05`, `2026-05-01
+    /// 14:05`, or `-10m` (ten minutes ago).
     #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, group = "kept", conflicts_with_all = SAMPLING)]
     at: Option<Moment>,
-    /// The samples of ProfileAlways from this time on.
+    /// Report the samples of ProfileAlways from this time on.
     #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, group = "kept", conflicts_with_all = SAMPLING)]
     from: Option<Moment>,
-    /// The time at which the samples of --from end; by default now.
+    /// The time at which the samples of --from end. By default: now.
     #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, requires = "from")]
     to: Option<Moment>,
-    /// The ProfileFolder of a server that does not run.
+    /// The ProfileFolder of a server that does not run now.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["read", "difference"])]
     folder: Option<PathBuf>,
     /// The server's control socket; needed only when several servers run.

@@ -18,11 +18,11 @@ use super::arguments;
 #[command(
     name = "mehari record",
     about = "Records a session through a small proxy into a HAR 1.2 file",
-    after_help = "Example:\n  mehari record --listen 127.0.0.1:8081 --to http://127.0.0.1:8080 -o shop.har\n\
-                  then use the site under http://127.0.0.1:8081/ and end with Ctrl-C."
+    after_help = "Example:\n  mehari record --listen 127.0.0.1:8081 --to http://127.0.0.1:8080 -o shop.har\n\n\
+                  Then use the site under http://127.0.0.1:8081/. Ctrl-C ends the recording."
 )]
 pub struct Options {
-    /// The proxy's address for browsers; port 0 takes a free one.
+    /// The proxy's address for browsers. Port 0 means any free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
     listen: String,
     /// The server to record.
@@ -31,10 +31,10 @@ pub struct Options {
     /// Accept any certificate of the server.
     #[arg(long)]
     insecure: bool,
-    /// The session file; an older one is replaced.
+    /// The session file. An older file is replaced.
     #[arg(short, long, value_name = "FILE", default_value = "session.har")]
     output: PathBuf,
-    /// Megabytes of a body to keep; larger bodies pass unrecorded.
+    /// The largest body to record, in megabytes. Larger bodies pass the proxy but are not recorded.
     #[arg(long, value_name = "MB", default_value_t = 16)]
     body_limit: usize,
 }

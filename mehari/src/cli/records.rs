@@ -18,13 +18,13 @@ const FORMS: &str = "json, csv, gnuplot (or dat), hlog, html";
     name = "mehari bench merge",
     about = "Joins the records that several generators made of one run",
     after_help = "Example:\n  mehari bench merge east.json west.json -o both.json -o both.html\n\n\
-                  Histograms and counts are added without loss; timelines are aligned by the wall clock."
+                  Histograms and counts are added without loss. Timelines are aligned by the wall clock."
 )]
 pub struct Merge {
     /// Records of the generators
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// Write here, in the format of the extension; may be repeated [default: JSON to stdout]
+    /// Write this file, in the format of its ending; may be repeated [default: JSON to stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 }
@@ -34,12 +34,13 @@ pub struct Merge {
     name = "mehari bench export",
     about = "Writes a record in other formats",
     after_help = "Example:\n  mehari bench export run.json -o run.html -o run.csv -o run.hlog\n\n\
-                  csv: the timeline; gnuplot: timeline and percentiles; hlog: the HdrHistogram log; html: a page with plots."
+                  The ending of FILE chooses the format:\n  csv      the timeline\n  gnuplot  the timeline and the percentiles\n  \
+                  hlog     the HdrHistogram log\n  html     a page with plots\n  json     the record itself"
 )]
 pub struct Export {
     /// A saved record
     record: PathBuf,
-    /// Write here, in the format of the extension; may be repeated
+    /// Write this file, in the format of its ending; may be repeated
     #[arg(short, long, required = true, value_name = "FILE")]
     output: Vec<PathBuf>,
 }

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 #[derive(Parser)]
 pub struct ReloadOptions {
-    /// Load the Perl of this <PerlPool> anew, with the configuration that serves. The other pools
-    /// and the main server go on as they are.
+    /// Load the Perl of this <PerlPool> again. The configuration is not read again. The other pools
+    /// and the main server do not change.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ use super::records::Outputs;
     name = "mehari replay",
     about = "Plays a recorded session, once or for many users, and checks the answers",
     after_help = "Example:\n  mehari replay shop.har --to http://127.0.0.1:8080 --users 50 --ramp 10 --check status,body\n\n\
-                  Exit status: 0 all as recorded, 1 something differed or failed, 2 usage."
+                  Exit status: 0 all answers as recorded, 1 an answer differed or failed, 2 wrong usage."
 )]
 pub struct Options {
     /// A HAR 1.2 file from `mehari record` or a browser.
@@ -32,13 +32,13 @@ pub struct Options {
     /// The number of concurrent users, each with its own cookies.
     #[arg(long, value_name = "N", default_value_t = 1)]
     users: usize,
-    /// Seconds over which the users start.
+    /// The users start within this number of seconds.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     ramp: Duration,
-    /// Divide the pauses by this number; `max` leaves out the pauses.
+    /// Divide the pauses by this number. `max` leaves out the pauses.
     #[arg(long, value_name = "X", default_value = "1", value_parser = speed)]
     speed: f64,
-    /// What must equal the recording: status, body, both with a comma, or none.
+    /// What must equal the recording: `status`, `body`, `status,body` or `none`.
     #[arg(long, value_name = "WHAT", default_value = "status")]
     check: Checks,
     /// Seconds to wait for an answer.

@@ -43,70 +43,75 @@ pub use upgrade::path as program_path;
     name = "mehari serve",
     about = "Serves a folder, a script, a PSGI application or a configuration",
     after_help = "Examples:\n  mehari serve demo\n  mehari serve app.psgi -p 5000 -I lib -E development --watch\n  mehari serve app.psgi --workers 8\n  mehari serve -f httpd.conf --listen 0.0.0.0:80\n\n\
-                  Prints one line with its addresses to stdout when it is ready. TERM and QUIT finish the requests\n\
-                  under way, INT ends at once. HUP (and `mehari reload`) rolls over to a new generation, USR2 (and\n\
-                  `mehari upgrade`) to a new program. USR1 reopens the logs."
+                  When the server is ready, it prints one line with its addresses to stdout.\n\n\
+                  Signals:\n  TERM, QUIT  finish the running requests and stop\n  INT         stop at once\n  \
+                  HUP         read the configuration again and start new workers, as `mehari reload`\n  \
+                  USR2        replace the running program by its new file, as `mehari upgrade`\n  \
+                  USR1        reopen the logs"
 )]
 pub struct Options {
-    /// A folder, a script or an application file (.psgi); by default the current folder's
-    /// `app.psgi`, else the current folder.
+    /// A folder, a script or an application file (.psgi). By default: `app.psgi` in the current
+    /// folder, or the current folder if it has no such file.
     #[arg(value_name = "PATH", conflicts_with = "conf")]
     path: Option<PathBuf>,
-    /// A configuration in httpd.conf's language.
+    /// A configuration file, in the language of Apache's httpd.conf.
     #[arg(short = 'f', value_name = "CONF")]
     conf: Option<PathBuf>,
     /// Define a name for <IfDefine> and ${NAME}.
     #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
     define: Vec<String>,
-    /// A line to read after the configuration, as httpd's -c; may be repeated.
+    /// A line to read after the configuration, as with httpd's -c; may be repeated.
     #[arg(short = 'c', value_name = "DIRECTIVE", requires = "conf")]
     line: Vec<String>,
-    /// The address: host:port, https://host:port, unix:/path, or a port alone for every address of
-    /// the machine; port 0 takes a free one
-    /// [default: the configuration's Listen, else 0.0.0.0:$PORT, else 127.0.0.1:8080]
+    /// The address to listen on: host:port, https://host:port, unix:/path, or a port alone for
+    /// every address of the machine. Port 0 means any free port [default: the configuration's
+    /// Listen, else 0.0.0.0:$PORT, else 127.0.0.1:8080]
     #[arg(short = 'l', long, value_name = "ADDRESS")]
     listen: Vec<String>,
-    /// The port, on every address of the machine: --listen PORT.
+    /// The port to listen on, on every address of the machine, as with --listen PORT.
     #[arg(short = 'p', long, value_name = "PORT")]
     port: Option<u16>,
     /// A folder of Perl modules, as with `PerlSwitches -I`; may be repeated.
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
-    /// PLACK_ENV for the application [default: this environment's PLACK_ENV]
+    /// The value of PLACK_ENV for the application [default: PLACK_ENV of this environment]
     #[arg(short = 'E', long, value_name = "NAME")]
     env: Option<String>,
-    /// Certificate and key in one PEM file [default: one for localhost, made at the first https://]
+    /// A PEM file with a certificate and its key [default: a certificate for localhost, which the
+    /// first use of https:// makes]
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Serve this host name over HTTPS with a certificate that the authority signs and the server
-    /// renews; may be repeated. Accepts the authority's terms of service. Listens on the ports 80
-    /// and 443.
+    /// Serve this host name over HTTPS; may be repeated. The authority signs the certificate, and
+    /// the server renews it. The option accepts the authority's terms of service. The server
+    /// listens on the ports 80 and 443.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["conf", "certificate"])]
     domain: Vec<String>,
-    /// The directory URL of the authority [default: Let's Encrypt's]
+    /// The directory URL of the authority that signs certificates (ACME) [default: Let's Encrypt's]
     #[arg(long, value_name = "URL", requires = "domain")]
     authority: Option<String>,
-    /// The roots that the authority's own server is verified with, in PEM.
+    /// A PEM file with the root certificates by which the authority's own server is verified.
     #[arg(long, value_name = "FILE", requires = "domain")]
     authority_roots: Option<PathBuf>,
-    /// Become this user after the start by root, as with `User`.
+    /// Become this user if root starts the server, as with the directive `User`.
     #[arg(long, value_name = "NAME", conflicts_with = "conf")]
     user: Option<String>,
-    /// Workers: a number, or `auto`
-    /// [default: the configuration's number, else $WEB_CONCURRENCY, else auto]
+    /// The number of workers, or `auto` [default: the configuration's number, else
+    /// $WEB_CONCURRENCY, else auto]
     #[arg(long, value_name = "N|auto")]
     workers: Option<String>,
-    /// The rung of scripts: cgi, fork, rewind, perlrun, registry or auto [default: auto]
+    /// The rung of scripts, which is how they run: cgi, fork, rewind, perlrun, registry or auto
+    /// [default: auto]
     #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
     rung: Option<String>,
-    /// A variable of this environment for Perl, as with `PerlPassEnv`; may be repeated.
+    /// Pass this variable of the environment to Perl, as with the directive `PerlPassEnv`; may be
+    /// repeated.
     #[arg(long, value_name = "NAME")]
     pass_env: Vec<String>,
     /// A file to remove when the server ends.
     #[arg(long, value_name = "FILE", hide = true)]
     temporary: Option<PathBuf>,
-    /// Reload when the configuration, a loaded module, a template or a settings file changes. A
-    /// first load that fails is tried again after a change.
+    /// Reload when the configuration, a loaded module, a template or a settings file changes. If
+    /// the first load fails, a change makes the server try again.
     #[arg(long)]
     watch: bool,
     /// Whether the service manager supplies the sockets.

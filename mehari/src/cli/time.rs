@@ -18,13 +18,13 @@ use std::time::Duration;
     name = "mehari time",
     about = "Compares the speed of the subs of a Perl file, with an interval for each ratio",
     after_help = "Examples:\n  mehari time loops.pl\n  mehari time --wall --limit 1m queries.pl\n  mehari time --json examples/time/\n\n\
-                  Each sub of the package main is a candidate; the names of helpers begin with `_`. All\n\
-                  other code of the file runs once, when the file is loaded. The subs take turns, each in a\n\
-                  forked process, over many blocks; each block has a perl of its own. The cost of calling an\n\
-                  empty sub is subtracted. All intervals are 99 % confidence intervals.\n\n\
-                  A file that calls timethis, timethese or cmpthese of the module Benchmark is timed as it\n\
-                  stands: the code that it passes to these functions is a candidate.\n\n\
-                  Lines for the command in a file:\n  \
+                  Each sub of the package main is timed, except subs whose names begin with `_`. All other code\n\
+                  of the file runs once, when the file is loaded. The time is divided into many blocks. Each\n\
+                  block has a perl of its own. In a block, the subs take turns, each in a forked process. The\n\
+                  cost of calling an empty sub is subtracted. All intervals are 99 % confidence intervals.\n\n\
+                  A file that calls timethis, timethese or cmpthese of the module Benchmark needs no change. The\n\
+                  code that it passes to these functions is timed.\n\n\
+                  These lines in a file are for the command:\n  \
                   # published: NAME 3.44     shows a figure of a document beside the measured one\n  \
                   # clock: wall              times the file as with --wall\n  \
                   # results: equal           refuses subs that do not all return and print the same"
@@ -36,20 +36,21 @@ pub struct TimeOptions {
     /// The perl that runs the files: a name on PATH or a file.
     #[arg(long, value_name = "PROGRAM", default_value = "perl")]
     perl: PathBuf,
-    /// The number of blocks: more of them make the intervals narrower.
+    /// The number of blocks. More blocks make the intervals narrower.
     #[arg(long, value_name = "COUNT", default_value_t = 20,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(6..=10_000))]
     blocks: usize,
-    /// The time for which a sub is called before the next has its turn.
+    /// The time for which one sub is called before the next sub.
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = time)]
     slice: Duration,
-    /// Compare the elapsed time in place of the processor time, for subs that wait.
+    /// Compare the elapsed time instead of the processor time, for subs that wait.
     #[arg(long)]
     wall: bool,
-    /// Count instructions and allocations (malloc, calloc, realloc) too, with valgrind.
+    /// Also count instructions and allocations (malloc, calloc, realloc), with valgrind.
     #[arg(long)]
     instructions: bool,
-    /// The longest time until a file is loaded, and until the calls of a slice return.
+    /// The longest time that the loading of a file may take, and that the calls of one slice may
+    /// take.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     limit: Duration,
     /// Print the figures as JSON.

@@ -13,14 +13,15 @@ use std::process::ExitCode;
     name = "mehari top",
     about = "Shows the running server on a terminal: rates, durations, and each worker with its request",
     after_help = "Examples:\n  mehari top\n  mehari top --sort rss\n  mehari top --once --sort -served\n\n\
-                  Keys: < and > choose the column to sort by, r reverses the order, Enter shows the Perl\n\
-                  stack of the chosen worker, q quits."
+                  Keys:\n  < and >  choose the column to sort by\n  r        reverse the order\n  \
+                  Enter    show the Perl stack of the chosen worker\n  q        quit"
 )]
 pub struct TopOptions {
-    /// Print one frame as text and end.
+    /// Print the figures once, as text, and end.
     #[arg(long)]
     once: bool,
-    /// The column to sort by, numbers with the largest first; a minus reverses the order.
+    /// The column to sort by. The largest number comes first. A minus before the name reverses the
+    /// order.
     #[arg(
         long,
         value_name = "COLUMN",

@@ -19,12 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
     name = "mehari trace",
     about = "Shows where the time of one request goes: the server, each Perl handler, each statement",
     after_help = "Examples:\n  mehari trace http://127.0.0.1:8080/shop?item=7\n  mehari trace --location /shop --count 3\n  mehari trace --wait /shop/cart --json\n  mehari trace http://127.0.0.1:8080/shop -o shop.html\n  mehari trace --calls http://127.0.0.1:8080/shop\n\n\
-                  With a URL the command sends the request (GET) to the server itself. With --location or --wait\n\
-                  it waits for requests of other clients. Only the user of the server can trace, and a server\n\
-                  that nobody traces measures nothing. Statements are shown with their placeholders, never with\n\
-                  the bound values.\n\n\
+                  With a URL, the command itself sends the request (GET) to the server. With --location or --wait,\n\
+                  the command waits for requests of other clients. Only the user of the server can trace. While\n\
+                  nobody traces, the server measures nothing. SQL statements are shown with their placeholders,\n\
+                  never with the bound values.\n\n\
                   --calls stops the server's processes at each system call, from before the request until after its\n\
-                  cleanup. Other requests are slower meanwhile, by some microseconds for each of their calls."
+                  cleanup. In this time, each system call of other requests takes some microseconds more."
 )]
 pub struct TraceOptions {
     /// Send a request for this address to the running server, and trace it.
@@ -33,19 +33,19 @@ pub struct TraceOptions {
     /// Wait for requests for this path and everything below it.
     #[arg(long, value_name = "PATH", value_parser = path, conflicts_with = "url")]
     location: Option<String>,
-    /// Wait for requests for this path, with any query unless it names one.
+    /// Wait for requests for this path. If it has no query, every query matches.
     #[arg(long, value_name = "PATH", value_parser = path, conflicts_with_all = ["url", "location"])]
     wait: Option<String>,
     /// How many requests to trace.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
-    /// Show the system calls of the request: counted and timed, with the files that they are about.
+    /// Show the system calls of the request: their number, their time and their files.
     #[arg(long, requires = "url", conflicts_with = "output")]
     calls: bool,
     /// Print JSON, one line for each request.
     #[arg(long)]
     json: bool,
-    /// Write a page (.html) in place of the report.
+    /// Write a page (.html) instead of the report.
     #[arg(short, long, value_name = "FILE.html", conflicts_with = "json")]
     output: Option<PathBuf>,
     /// The server's control socket; needed only when several servers run.

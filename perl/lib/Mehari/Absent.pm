@@ -26,7 +26,7 @@ Mehari::Absent - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it defines methods of mod_perl that cannot exist here,
-each of which dies and names an alternative.
+This module is internal to the server. It defines the methods of mod_perl that Mehari cannot have.
+Each of them dies and names an alternative.
 
 =cut

@@ -191,12 +191,14 @@ Mehari::Cache - a cache for parts of pages, shared by all workers
 =head1 DESCRIPTION
 
 The cache keeps values of any kind, as L<Mehari::State::Structures> does. A value may have a time
-after which it expires. All workers share the cache, on every rung, and so do programs outside the
-server. The cache has a size. When the cache is full, it keeps the half that was written last.
+after which it expires. All Perl processes of the server share the cache, however a script runs
+(every rung). Programs outside the server can use the cache too. The cache has a maximum size. When
+the cache is full, it keeps the half of its values that was written last.
 
-Every method but C<new> may be called on the class. Such a call uses the cache of the user and the
-document root: 64 MiB in memory, in C</dev/shm/mehari-cache-UID>. If the variable C<MEHARI_CACHE>
-holds the URL of a Redis server, such a call uses this server.
+Every method except C<new> may be called on the class. The call then uses the cache that belongs to
+the user and the document root. This cache has 64 MiB in memory, in C</dev/shm/mehari-cache-UID>. If
+the environment variable C<MEHARI_CACHE> holds the URL of a Redis server, the call uses that server
+instead.
 
 =head1 METHODS
 
@@ -216,17 +218,20 @@ Returns the value, or undef if there is no value or the value has expired.
 =item set(KEY, VALUE, ttl => SECONDS)
 
 Stores a value and returns it. C<ttl> is how long the value is fresh, from 0 to 1,000,000,000
-seconds, with or without a fraction. Without C<ttl> the value stays fresh. C<< stale => SECONDS >>
-is for C<compute>.
+seconds. Fractions are allowed. Without C<ttl>, the value stays fresh. C<set> also takes
+C<< stale => SECONDS >>, which C<compute> uses.
 
 =item compute(KEY, ttl => SECONDS, stale => SECONDS, CODE)
 
-Returns the fresh value. If there is none, C<compute> calls the code in scalar context, stores the
-result and returns the result. One process at a time runs the code, and the others wait for the
-value. If the old value was stored with C<stale>, the others do not wait: they return the old value
-for that many seconds after its expiry. If the code dies, nothing is stored, the exception goes to
-the caller, and the next process runs its code. If the process is killed, the next process runs its
-code at once.
+Returns the value if it is fresh. Otherwise C<compute> calls the code in scalar context, stores the
+result and returns it. Only one process at a time runs the code for a key. Other processes wait for
+the value.
+
+If the old value was stored with C<stale>, the other processes do not wait. They return the old
+value for that many seconds after its expiry.
+
+If the code dies, nothing is stored, and the exception goes to the caller. A process that waits then
+runs its own code. The same happens at once if the process that runs the code is killed.
 
 =item remove(KEY)
 
@@ -244,9 +249,9 @@ Returns the keys of the namespace in any order. Some of their values may have ex
 
 =head1 ERRORS
 
-A missing or empty key, an unknown option, a wrong number of seconds or bytes, and a folder that
-is not private die with a line that begins with C<Mehari::Cache:>. Errors of the store begin
-with C<Mehari::State:>.
+A method dies with a line that begins with C<Mehari::Cache:> if a key is missing or empty, an option
+is unknown, a number of seconds or bytes is wrong, or the folder is not private. Errors of the store
+begin with C<Mehari::State:>.
 
 =head1 LIMITS
 

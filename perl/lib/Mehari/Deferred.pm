@@ -106,30 +106,34 @@ Mehari::Deferred - work for after the response
 
 =head1 DESCRIPTION
 
-The client gets its whole response without waiting for a deferred call.
+A deferred call is Perl code that runs after the response. The client gets its whole response and
+does not wait for the call. There are two forms.
 
 =head2 The name of a sub
 
-A call by name goes to the server at once. When the request is over, an idle worker makes the call.
-The call is made even if the request dies later. The arguments are texts, numbers, undef, and arrays
-and hashes of them. The sub must be in a module that a worker has loaded or can load.
+If you pass the name of a sub, the server gets the name and the arguments at once. When the request
+is over, an idle worker (a Perl process of the server) makes the call, even if the request dies
+later. The arguments are texts, numbers, undef, and arrays and hashes of these. The sub must be in a
+module that a worker has loaded or can load.
 
 =head2 Code
 
-A worker calls code itself, after the cleanup handlers of the request. It takes no request until the
-code has returned. On the rungs C<fork>, C<rewind> and C<auto> a script's process ends or is put
-back after the response, so there only a name can be deferred.
+If you pass a code reference, the worker of the request calls the code after the request's cleanup
+handlers. This worker takes no other request until the code has returned. Scripts on the rungs
+C<fork>, C<rewind> and C<auto> can defer only a name, because their process ends or is restored
+after the response.
 
 =head1 RESULT
 
-True if the call is deferred. False if the queue is full (C<DeferredCalls>, C<DeferredCallsMemory>),
-or if the request keeps 100 code references already. A request of C<ZygoteWarmup> gets true, and its
-calls are dropped.
+True if the call is deferred. False if the queue is full (directives DeferredCalls and
+DeferredCallsMemory), or if the request has already deferred 100 code references. In a request of
+the directive ZygoteWarmup, the result is true, but the call is dropped.
 
 =head1 ERRORS
 
-C<after_response> dies if the call can never be made: no such sub, arguments that are not plain
-data, more than 60000 bytes, no request. An error in the call itself is in the error log.
+C<after_response> dies if the call can never be made: there is no such sub, the arguments are not
+plain data or are longer than 60000 bytes, or there is no request. An error in the call itself is
+written to the error log.
 
 =head1 SEE ALSO
 

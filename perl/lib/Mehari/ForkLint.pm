@@ -141,8 +141,8 @@ Mehari::ForkLint - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it finds sockets, database handles, threads, timers and child
-processes that the zygote should not have when it forks. The directive PerlForkLint says what
-happens then.
+This module is internal to the server. It finds sockets, database handles, threads, timers and child
+processes in the process that is about to fork the workers. The directive PerlForkLint says what
+happens if there are any.
 
 =cut

@@ -134,7 +134,7 @@ Mehari::Inspect - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it answers the questions of C<mehari inspect> in a forked
-twin.
+This module is internal to the server: it answers C<mehari inspect> in a fork of the inspected
+process.
 
 =cut

@@ -69,7 +69,7 @@ Mehari::Learned - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it loads modules that the requests of a script were found to
-load again and again.
+This module is internal to the server: it loads the modules that each request of a script would
+otherwise load again.
 
 =cut

@@ -153,15 +153,15 @@ Mehari::State - a hash that all processes of a machine, or of several, share
 
 =head1 DESCRIPTION
 
-A tied hash lives in one file, which every process maps. No daemon runs beside the workers, and
-an access opens no file and no socket. The hash survives reloads, restarts, and the death of any
-process at any moment.
+A tied hash is stored in one file, which every process maps into its memory. There is no daemon. An
+access to the hash opens neither a file nor a socket. The hash survives reloads, restarts, and the
+death of any process at any moment.
 
-A key is up to 65,536 bytes long, a value up to 256 MiB. Both are byte strings: a character
-above 255 is an error, so encode text first. L<Mehari::State::Structures> takes text and
+A key may have up to 65,536 bytes, and a value up to 256 MiB. Both are byte strings. A character
+above 255 is an error, so encode text first. L<Mehari::State::Structures> also takes text and
 references as values. An undefined key or value is stored as the empty string.
 
-One access is atomic. A sequence such as fetch, change and store needs a lock. C<use MLDBM
+One access is atomic. If you fetch a value, change it and store it, you need a lock. C<use MLDBM
 qw(Mehari::State Storable)> works, with or without MLDBM::Sync.
 
 =head1 TIE
@@ -173,9 +173,9 @@ qw(Mehari::State Storable)> works, with or without MLDBM::Sync.
 
 =item PATH
 
-The folder of the path holds the store, a file C<mehari.state>. The last part names the hash.
-All hashes of a folder share the store. C<redis://HOST:PORT/NUMBER/NAME> is a hash in Redis or
-Valkey; NUMBER is the database.
+A path consists of a folder and the name of the hash. The folder holds the store, which is the file
+C<mehari.state>. All hashes of a folder share this store. C<redis://HOST:PORT/NUMBER/NAME> is a hash
+in Redis or Valkey, where NUMBER is the database.
 
 =item FLAGS
 
@@ -206,24 +206,25 @@ The methods belong to the object that C<tied %hash> returns.
 =item Lock, lock, SyncLock
 
 Takes the lock of the hash for writing. While a process holds the lock, operations of other
-processes on the hash wait. Locks are counted: each needs its own UnLock. A lock belongs to the
-process, ends with it, and is not inherited by a fork. Returns the number of locks that this
-object holds.
+processes on the hash wait. Locks are counted: each Lock needs its own UnLock. A lock belongs to the
+process that took it and ends with this process. A fork does not inherit the lock. Returns the
+number of locks that this object holds.
 
 =item ReadLock
 
-Takes the lock for reading. Other readers go on, writers wait. A write under a read lock dies.
+Takes the lock of the hash for reading. Other processes can read meanwhile. Writers wait. If you
+hold only this lock, a write dies.
 
 =item UnLock, unlock, SyncUnLock
 
-Releases one lock of this object. Without a lock it does nothing. Returns 1. When the object is
-destroyed, it releases all its locks.
+Releases one lock of this object. If there is no lock, UnLock does nothing. Returns 1. When the
+object is destroyed, it releases all its locks.
 
 =item lock_of(KEY)
 
 Returns an object for the lock of one key. C<< $lock->take('w') >> waits for the lock and takes it.
-C<< $lock->give_back >> releases the lock, and so does the destruction of the object. Operations on
-the hash ignore such a lock.
+C<< $lock->give_back >> releases the lock. The destruction of the object releases it too. Operations
+on the hash do not wait for the lock of a key.
 
 =item SyncSize
 
@@ -240,21 +241,41 @@ the memory that the server uses, and a limit of 0 means that the server has no l
 
 =head1 ERRORS
 
-Every error is a C<die> with one line that begins with C<Mehari::State:>. Examples of reasons: the
-file is full, is damaged or is no store; the file cannot be extended (disk blocks are reserved
-before they are written); taking a lock would be a deadlock; Redis cannot be reached.
+Every error is a C<die> with one line that begins with C<Mehari::State:>. Some of the reasons:
+
+=over 4
+
+=item *
+
+The file is full, is damaged or is not a store.
+
+=item *
+
+The file cannot be extended, because disk blocks are reserved before they are written.
+
+=item *
+
+To take a lock would be a deadlock.
+
+=item *
+
+Redis cannot be reached.
+
+=back
+
 F<docs/reference/state.md> explains each line.
 
 =head1 LIMITS
 
-The file is for one machine and a local file system; its lock does not work over NFS. The store
-never calls fsync, so a power failure may lose the last seconds. Every user who may write the
-file may damage it.
+The file must be on a local file system and is for one machine. Its lock does not work over NFS. The
+store never calls fsync, so a power failure may lose the last seconds. A user who may write the file
+can also damage it.
 
-In Redis a lock for reading excludes other readers too. A process that has waited for a lock for 60
-seconds gets an error. A holder that does not use the hash for five minutes loses its lock.
+In Redis, a lock for reading also excludes other readers. A process that has waited for a lock for
+60 seconds gets an error. A process that holds a lock but does not use the hash for five minutes
+loses the lock.
 
-A thread opens its own object: objects are not copied into new threads.
+Each thread must open its own object, because objects are not copied into new threads.
 
 =head1 SEE ALSO
 

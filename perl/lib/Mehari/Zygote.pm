@@ -173,7 +173,7 @@ Mehari::Zygote - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it starts the zygote, which loads the site's modules and
-forks the workers.
+This module is internal to the server: it starts the zygote, the process that loads the site's
+modules and forks the workers.
 
 =cut

@@ -51,31 +51,107 @@ fn directive_json(group: &str, row: &Directive) -> Value {
 
 /// Returns the page docs/reference/directives.md.
 pub fn markdown() -> String {
-    let mut page = String::from(
-        "# Directives\n\nWritten by `mehari directives --markdown` from the directive table; a test holds it equal.\n\
-         [configuration.md](configuration.md) says how files are read. Names may be written in any case.\n\
-         \"Sections\" says whether a directive may also stand in `<VirtualHost>`, or in any section.\n\n\
-         ## Sections\n\n| Section | Meaning |\n|---|---|\n",
-    );
+    let mut page = String::from(HEAD);
     for kind in SECTIONS {
         page.push_str(&row(&[&code(kind.usage), kind.about]));
     }
     for group in DIRECTIVES {
-        page.push_str(&format!("\n## {}\n\n{}", group.title, opening(group)));
-        for directive in group.rows {
-            page.push_str(&match (directive.ignored, directive.shape) {
-                (Some(reason), _) => {
-                    let names: Vec<String> = directive.names().map(code).collect();
-                    row(&[&names.join(", "), reason])
-                }
-                (None, Shape::Only { why, .. }) => row(&[&code(&directive.usage()), why]),
-                (None, _) => described(directive),
-            });
-        }
+        page.push_str(&format!("\n## {}\n", group.title));
+        add_effective(&mut page, group);
+        add_ignored(&mut page, group);
+    }
+    add_refused(&mut page);
+    page
+}
+
+const HEAD: &str = "\
+# Directives
+
+This page lists every directive of the configuration with its meaning, its default and the sections
+in which it may stand. [configuration.md](configuration.md) says how files are read. Upper and lower
+case are equal in the names of directives. `mehari directives --markdown` writes this page from the
+table of directives in the program.
+
+Every directive may stand outside of all sections, unless its cell says \"only\". The column
+\"Sections\" says where else it may stand:
+
+* An empty cell: nowhere else.
+* `<VirtualHost>`: also in a virtual host.
+* \"yes\": also in a virtual host and in every section, such as `<Directory>` and `<Location>`.
+* Other cells name the sections, and the conditions if there are any.
+
+Some words on this page are Mehari's own:
+
+* The front is the process that owns all connections.
+* A worker is a Perl process that serves one request at a time.
+* The zygote is the process that loads the site's modules and then forks the workers. The directives
+  whose names begin with Zygote concern this process.
+* A rung is the way in which a script runs, such as `cgi`, `fork` or `registry`.
+* A deferred call is Perl code that runs after the response (`$r->after_response`).
+
+\"Trial values\" are values that are worth a trial when you look for the best setting.
+
+## Sections
+
+| Section | Meaning |
+|---|---|
+";
+
+const REASONS: &str = "| Directive | Reason, or what to use instead |\n|---|---|\n";
+
+/// Adds the directives of a group that have an effect, or that are accepted with one value.
+fn add_effective(page: &mut String, group: &Group) {
+    let effective = group.rows.iter().filter(|row| row.ignored.is_none());
+    let effective: Vec<&Directive> = effective.collect();
+    let is_only = |row: &&Directive| matches!(row.shape, Shape::Only { .. });
+    if effective.is_empty() {
+        return;
+    } else if effective.iter().all(is_only) {
+        page.push_str(
+            "\nThese directives are accepted anywhere, but only with the value shown. The value says \
+             what Mehari always\ndoes. A line with another value is a problem, and the message \
+             gives the reason.\n\n",
+        );
+        page.push_str(REASONS);
+    } else {
+        page.push_str("\n| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n");
+    }
+    for directive in effective {
+        page.push_str(&match directive.shape {
+            Shape::Only { why, .. } => row(&[&code(&directive.usage()), why]),
+            _ => described(directive),
+        });
+    }
+}
+
+/// Adds the directives of a group that have no effect. Each has a row, which the search of the
+/// documents finds by the name.
+fn add_ignored(page: &mut String, group: &Group) {
+    let mut ignored = group
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.ignored?)))
+        .peekable();
+    if ignored.peek().is_none() {
+        return;
     }
     page.push_str(
-        "\n## Apache's, not done here\n\nA line with one of these directives is a problem, and the \
-         message says why.\n\n| Module | Directives | Reason |\n|---|---|---|\n",
+        "\nThese directives of Apache are accepted anywhere with any arguments. They have no \
+         effect.\n\n",
+    );
+    page.push_str(REASONS);
+    for (directive, reason) in ignored {
+        let names: Vec<String> = directive.names().map(code).collect();
+        page.push_str(&row(&[&names.join(", "), reason]));
+    }
+}
+
+fn add_refused(page: &mut String) {
+    page.push_str(
+        "\n## Apache's, not done here\n\nMehari refuses these directives of Apache and its modules. A \
+         line with one of them is a problem, and the\nmessage gives the reason. A name that ends \
+         with `...` stands for all names that begin with it.\n\n\
+         | Module | Directives | Reason, or what to use instead |\n|---|---|---|\n",
     );
     for refused in REFUSED {
         let names: Vec<String> = refused.directives.iter().map(|name| code(name)).collect();
@@ -89,32 +165,16 @@ pub fn markdown() -> String {
         let names = code(&format!("{}...", foreign.prefix));
         page.push_str(&row(&[&code(foreign.module), &names, foreign.why]));
     }
-    page
-}
-
-/// Returns what stands before the rows of a group: a sentence, and the head of the table.
-fn opening(group: &Group) -> &'static str {
-    let is_only = |row: &Directive| matches!(row.shape, Shape::Only { .. });
-    if group.rows.iter().all(|row| row.ignored.is_some()) {
-        "These directives are accepted anywhere with any arguments and have no effect.\n\n\
-         | Directive | Reason |\n|---|---|\n"
-    } else if group.rows.iter().all(is_only) {
-        "These directives are accepted anywhere with the value shown, which says what Mehari \
-         always does. A line with\nanother value is a problem, and the message says why.\n\n\
-         | Directive | Reason |\n|---|---|\n"
-    } else {
-        "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n"
-    }
 }
 
 fn described(directive: &Directive) -> String {
     let mut about = directive.about.to_string();
     if !directive.aliases.is_empty() {
         let names: Vec<String> = directive.aliases.iter().map(|name| code(name)).collect();
-        about.push_str(&format!(" Also {}.", names.join(", ")));
+        about.push_str(&format!(" Also written {}.", names.join(", ")));
     }
     if let Some((least, most)) = directive.tune {
-        about.push_str(&format!(" A tuner may try {least} to {most}."));
+        about.push_str(&format!(" Trial values: {least} to {most}."));
     }
     let default = match (directive.default, directive.unit) {
         ("", _) => directive.otherwise.to_string(),

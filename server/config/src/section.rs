@@ -25,132 +25,149 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "Directory",
         "<Directory PATH>",
-        "Files in and below a folder; a segment may have wildcards.",
+        "Applies to the files in a folder and below it. Each part of PATH between slashes may \
+         have wildcards.",
     ),
     kind(
         "DirectoryMatch",
         "<DirectoryMatch REGEX>",
-        "Folders and files whose path matches.",
+        "Applies to folders and files whose path matches the expression.",
     ),
     kind(
         "Files",
         "<Files NAME>",
-        "Files of this name, which may have wildcards. May stand in `<Directory>` and \
-         `<DirectoryMatch>`.",
+        "Applies to files with this name. NAME may have wildcards. The section may stand in \
+         `<Directory>` and `<DirectoryMatch>`.",
     ),
     kind(
         "FilesMatch",
         "<FilesMatch REGEX>",
-        "Files whose name matches. May stand in `<Directory>` and `<DirectoryMatch>`.",
+        "Applies to files whose name matches the expression. The section may stand in \
+         `<Directory>` and `<DirectoryMatch>`.",
     ),
     kind(
         "Location",
         "<Location URL-PATH>",
-        "Requests for this URL path and below it; with wildcards, the whole path.",
+        "Applies to requests for this URL path and for paths below it. A URL-PATH with wildcards \
+         must match the whole path of the request.",
     ),
     kind(
         "LocationMatch",
         "<LocationMatch REGEX>",
-        "Requests whose URL path matches.",
+        "Applies to requests whose URL path matches the expression.",
     ),
     kind(
         "If",
         "<If EXPRESSION>",
-        "Requests for which the expression is true. Merged last.",
+        "Applies to requests for which the expression is true. These sections are merged after \
+         all others.",
     ),
     kind(
         "ElseIf",
         "<ElseIf EXPRESSION>",
-        "Requests for which this expression is true and no `<If>` or `<ElseIf>` before it was \
-         true.",
+        "Applies to requests for which this expression is true, if no `<If>` or `<ElseIf>` before \
+         it was true.",
     ),
     kind(
         "Else",
         "<Else>",
-        "Requests for which no `<If>` or `<ElseIf>` before it was true.",
+        "Applies to requests for which no `<If>` or `<ElseIf>` before it was true.",
     ),
     kind(
         "Limit",
         "<Limit METHOD...>",
-        "Access rules for these methods only.",
+        "Holds access rules for requests with these methods only.",
     ),
     kind(
         "LimitExcept",
         "<LimitExcept METHOD...>",
-        "Access rules for all other methods.",
+        "Holds access rules for requests with all other methods.",
     ),
     kind(
         "RequireAny",
         "<RequireAny>",
-        "At least one of these must be true.",
+        "Holds Require lines. At least one of them must be true.",
     ),
-    kind("RequireAll", "<RequireAll>", "All of these must be true."),
-    kind("RequireNone", "<RequireNone>", "None of these may be true."),
-    kind("IfFile", "<IfFile [!]FILE>", "Read if the file exists."),
+    kind(
+        "RequireAll",
+        "<RequireAll>",
+        "Holds Require lines. All of them must be true.",
+    ),
+    kind(
+        "RequireNone",
+        "<RequireNone>",
+        "Holds Require lines. None of them may be true.",
+    ),
+    kind(
+        "IfFile",
+        "<IfFile [!]FILE>",
+        "The lines are read if the file exists. With `!`, they are read if it does not exist.",
+    ),
     kind(
         "IfDirective",
         "<IfDirective [!]NAME>",
-        "Read if Mehari knows the directive.",
+        "The lines are read if Mehari knows the directive.",
     ),
     kind(
         "IfSection",
         "<IfSection [!]NAME>",
-        "Read if Mehari knows the section.",
+        "The lines are read if Mehari knows the section.",
     ),
     kind(
         "Proxy",
         "<Proxy balancer://NAME>",
-        "The members and settings of a balancer.",
+        "Holds the members and settings of a balancer, which is a group of back ends.",
     ),
     kind(
         "ProxyMatch",
         "<ProxyMatch REGEX>",
-        "Requests that are proxied to a URL that matches.",
+        "Applies to requests that are proxied to a URL that matches the expression.",
     ),
     kind(
         "VirtualHost",
         "<VirtualHost ADDRESS[:PORT]...>",
-        "A virtual host, chosen by address, ServerName and ServerAlias. It inherits the main \
-         server's settings.",
+        "Defines a virtual host. A request's host is chosen by address, ServerName and \
+         ServerAlias. A virtual host inherits the main server's settings.",
     ),
     kind(
         "PerlPool",
         "<PerlPool NAME>",
-        "An application with its own Perl, workers, limits, user and cgroup. `PerlPool NAME` assigns \
-         hosts and sections to it.",
+        "Defines an application with its own Perl, workers, limits, user and cgroup. `PerlPool \
+         NAME` assigns a host or section to it.",
     ),
     kind(
         "MDomainSet",
         "<MDomainSet NAME...>",
-        "A managed domain with its own settings.",
+        "Defines a managed domain with its own settings: host names for which the server requests \
+         and renews a certificate.",
     ),
     kind(
         "MDomain",
         "<MDomain NAME...>",
-        "The same as `<MDomainSet>`.",
+        "Has the effect of `<MDomainSet>`.",
     ),
     kind(
         "Macro",
         "<Macro NAME [PARAMETER]...>",
-        "Lines for `Use`, which replaces the parameters by values.",
+        "Holds lines that `Use` inserts elsewhere. `Use` replaces the parameters by values.",
     ),
     kind(
         "IfModule",
         "<IfModule [!]NAME>",
-        "Read if the module is present. If the configuration has LoadModule lines, the modules of \
-         these lines and those that are built into Apache are present. Otherwise the modules that \
-         Mehari replaces are present, except mod_ssl.",
+        "The lines are read if the module is present. If the configuration has LoadModule lines, \
+         the modules of these lines and those that are built into Apache are present. Otherwise \
+         the modules that Mehari replaces are present, except mod_ssl.",
     ),
     kind(
         "IfDefine",
         "<IfDefine [!]NAME>",
-        "Read if `-D NAME` or `Define NAME` defines the name.",
+        "The lines are read if `-D NAME` or `Define NAME` defines the name.",
     ),
     kind(
         "IfVersion",
         "<IfVersion [OP] VERSION>",
         concat!(
-            "Read if the comparison with httpd ",
+            "The lines are read if the comparison with httpd ",
             httpd_version!(),
             " is true."
         ),

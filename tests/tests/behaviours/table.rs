@@ -8,11 +8,15 @@ pub fn of(rows: &[Row]) -> String {
     let share = same * 1000 / rows.len().max(1);
     let mut text = format!(
         "# mod_perl's behaviours\n\n\
-         Each row is a behaviour that mod_perl documents. `cargo test -p mehari-tests --test\n\
-         behaviours` runs every row on Mehari and on Apache with mod_perl. It compares status,\n\
-         fields, body and, where a row asks for it, the error log. The rows are in\n\
-         `tests/behaviours`, a file for each page of mod_perl's documentation.\n\n\
-         {same} of {} rows are the same ({}.{} %).\n",
+         Each row of the tables is a behaviour that mod_perl documents. Its state says whether Mehari\n\
+         behaves alike:\n\n\
+         * \"same\": Mehari and mod_perl give the same result.\n\
+         * \"differs\": the results differ. The reason follows. \"Mehari does more\" means that something\n  \
+         works in Mehari, but not in mod_perl.\n\n\
+         {same} of {} rows are the same ({}.{} %).\n\n\
+         `cargo test -p mehari-tests --test behaviours` runs every row on Mehari and on Apache with\n\
+         mod_perl. The test compares status, fields and body, and the error log where a row asks for it.\n\
+         The rows are in `tests/behaviours`, in one file for each page of mod_perl's documentation.\n",
         rows.len(),
         share / 10,
         share % 10

@@ -191,8 +191,11 @@ fn is_metric(word: &str) -> bool {
 
 fn commands_page() -> String {
     let mut page = String::from(
-        "# Commands\n\nEach command says the same with `--help`. A test writes this page from the \
-         commands.\n",
+        "# Commands\n\nThis page has the text that each command prints with `--help`. A test writes \
+         this page from the\ncommands.\n\nA worker is a Perl process of the server, which serves one \
+         request at a time. A rung is the way in\nwhich a script runs ([the \
+         ladder](../explanation/ladder.md)). In a closed loop, a load generator\nwaits for an answer \
+         before it sends the next request. In an open loop, it sends requests at a fixed\nrate.\n",
     );
     for name in listed("") {
         let _ = write!(page, "\n## mehari {name}\n\n```text\n{}```\n", help(&name));

@@ -33,20 +33,20 @@ pub struct Arguments {
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
-    /// Closed loop: the number of users, each waiting for its answer. Open loop: the most
-    /// connections
+    /// Closed loop: the number of users. Each user waits for an answer before the next request.
+    /// Open loop: the most connections.
     #[arg(short = 'c', long, value_name = "N")]
     pub connections: Option<usize>,
-    /// Open loop: arrivals per second, whatever the server does
+    /// Open loop: requests sent per second, however fast the server answers.
     #[arg(long, value_name = "RATE", value_parser = parse::rate, conflicts_with = "stages")]
     pub rate: Option<f64>,
-    /// Spacing of open-loop arrivals
+    /// Open loop: the spacing of the requests.
     #[arg(long, value_enum, default_value = "poisson")]
     pub arrivals: ArrivalsName,
-    /// Open loop in stages: TIME:RATE/s or TIME:FROM/s..TO/s; may be repeated
+    /// Open loop: a stage of the run, as TIME:RATE/s or TIME:FROM/s..TO/s; may be repeated.
     #[arg(long = "stage", value_name = "STAGE", value_parser = parse::stage)]
     pub stages: Vec<Stage>,
-    /// Stop after this many requests (sessions, with --session)
+    /// Stop after this many requests. With --session: after this many sessions.
     #[arg(short = 'n', long, value_name = "N")]
     pub requests: Option<u64>,
     /// Stop after this time [default: 10s when there is no -n and no --stage]
@@ -55,10 +55,10 @@ pub struct Arguments {
     /// Send load for this time before counting
     #[arg(long, value_name = "TIME", value_parser = parse::time, default_value = "0s")]
     pub warm_up: Duration,
-    /// Fail a request without a whole answer after this time
+    /// A request fails if it has no whole answer after this time.
     #[arg(long, value_name = "TIME", value_parser = parse::time, default_value = "30s")]
     pub timeout: Duration,
-    /// Seed of random arrivals and choices
+    /// The seed of random spacing and choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
@@ -87,10 +87,10 @@ pub struct Arguments {
     #[arg(long = "session", value_name = "FILE")]
     pub session_file: Option<PathBuf>,
 
-    /// A new connection for each request
+    /// Open a new connection for each request.
     #[arg(long)]
     pub no_keep_alive: bool,
-    /// HTTP/2, by ALPN for https and with prior knowledge for http
+    /// Use HTTP/2: by ALPN for https, with prior knowledge for http.
     #[arg(long)]
     pub http2: bool,
     /// Concurrent HTTP/2 streams per connection
@@ -102,29 +102,31 @@ pub struct Arguments {
     /// Trust the authorities of this PEM file
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// A full TLS handshake for each connection
+    /// Make a full TLS handshake for each connection.
     #[arg(long)]
     pub no_resumption: bool,
-    /// Slow clients: 33.6kbps, 4200B/s
+    /// Limit the speed of each client: 33.6kbps, 4200B/s.
     #[arg(long, value_name = "SPEED", value_parser = parse::speed)]
     pub throttle: Option<u64>,
-    /// Connect from this address; several addresses take turns
+    /// Connect from this address. If there are several, they take turns.
     #[arg(long = "source", value_name = "ADDRESS")]
     pub sources: Vec<IpAddr>,
-    /// Event loops [default: one per 64 connections or 25,000 requests/s, at most one per core]
+    /// The number of event loops (threads) [default: one per 64 connections or 25,000 requests/s,
+    /// at most one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
-    /// Exit with 1 unless the run keeps these limits: p99<200ms,errors<0.1%,rate>290
+    /// Exit with 1 if the run does not keep these limits: p99<200ms,errors<0.1%,rate>290.
     #[arg(long, value_name = "LIMITS")]
     pub require: Option<Requirements>,
-    /// Find the highest rate that the server sustains, in runs of -d [default: 5s]
+    /// Find the highest rate that the server sustains. Each trial runs for the time -d [default:
+    /// 5s]
     #[arg(long, conflicts_with_all = ["rate", "stages", "requests", "session_file"])]
     pub find_limit: bool,
-    /// Exit with 1 unless the verdict is VALID
+    /// Exit with 1 if the verdict on the measurement is not VALID.
     #[arg(long)]
     pub strict: bool,
-    /// Do not measure the generator's own ceiling first
+    /// Do not measure first how many requests the load generator itself can send.
     #[arg(long)]
     pub no_ceiling: bool,
     /// Print the record as JSON
@@ -137,7 +139,7 @@ pub struct Arguments {
     /// Start at this time: RFC 3339, or seconds since 1970
     #[arg(long, value_name = "TIME", value_parser = parse::start_time)]
     pub start_at: Option<SystemTime>,
-    /// No live view
+    /// Show no live view.
     #[arg(long)]
     pub quiet: bool,
 }

@@ -13,8 +13,9 @@ use super::super::arguments;
 #[command(
     name = "mehari bench machine",
     about = "Prints the properties of this machine that affect measurements",
-    after_help = "A virtual machine's cores may be moved between two measurements. Compare only measurements\n\
-                  whose distances between the cores differ by less than a factor of two."
+    after_help = "One property is the distance between the cores: the time in which a cache line goes from one core\n\
+                  to another. The host of a virtual machine may move the cores between two measurements. Compare\n\
+                  only measurements whose distances differ by less than a factor of two."
 )]
 pub struct Options {
     /// Print JSON, with the names of a record's `machines`

@@ -14,7 +14,8 @@ pub struct Revocation {
     /// Why the certificate is revoked.
     #[arg(long, value_enum, default_value_t = Why::Unspecified, value_name = "REASON")]
     reason: Why,
-    /// Revoke before a new certificate is in use. Until then, clients get the revoked one.
+    /// Revoke the certificate before a new one is in use. Until the new certificate is in use,
+    /// clients get the revoked one.
     #[arg(long)]
     at_once: bool,
     #[command(flatten)]

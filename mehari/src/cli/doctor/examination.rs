@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Examination {
     pub configuration: Configuration,
     pub control: Option<PathBuf>,
-    /// How often each figure is measured.
+    /// How many times each figure is measured.
     pub rounds: usize,
     /// `None`: only a configuration is examined.
     pub server: Option<ExaminedServer>,

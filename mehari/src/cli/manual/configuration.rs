@@ -14,8 +14,17 @@ pub fn page() -> Vec<u8> {
     paragraph(
         &mut roff,
         "The configuration has the language of Apache's httpd.conf: sections, and one directive \
-         per line. Names may be written in any case. `mehari check -f FILE` prints what a \
+         per line. Upper and lower case are equal in names. `mehari check -f FILE` prints what a \
          configuration means. `mehari serve -f FILE` serves it.",
+    );
+    roff.control("PP", []);
+    paragraph(
+        &mut roff,
+        "Some words on this page are Mehari's own. The front is the process that owns all \
+         connections. A worker is a Perl process that serves one request at a time. The zygote is \
+         the process that loads the site's modules and then forks the workers. A rung is the way \
+         in which a script runs, such as `cgi`, `fork` or `registry`. A deferred call is Perl code \
+         that runs after the response.",
     );
     example(&mut roff);
     roff.control("SH", ["SECTIONS"]);
@@ -28,7 +37,7 @@ pub fn page() -> Vec<u8> {
         if group.rows.iter().all(|row| row.ignored.is_some()) {
             paragraph(
                 &mut roff,
-                "These directives are accepted anywhere and have no effect.",
+                "These directives are accepted anywhere with any arguments. They have no effect.",
             );
         }
         group.rows.iter().for_each(|row| directive(&mut roff, row));

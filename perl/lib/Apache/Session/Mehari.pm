@@ -38,7 +38,7 @@ Apache::Session::Mehari - sessions that all workers share
 =head1 SYNOPSIS
 
     use Apache::Session::Mehari;
-    my $id;    # of the client's cookie; undef begins a session
+    my $id;    # the id in the client's cookie; undef begins a session
     tie my %session, 'Apache::Session::Mehari', $id, { FileName => '/var/lib/site/sessions' };
     $session{visits}++;
     my $cookie = $session{_session_id};
@@ -63,9 +63,8 @@ Names the classes for the store, the lock, the ids and the values. Apache::Sessi
 
 =head1 LIMITS
 
-Only one process at a time can use a session. It holds the session from C<tie> to C<untie>, or to
-its end. Sessions
-do not expire by themselves.
+Only one process at a time can use a session. The process holds the session from C<tie> to
+C<untie>, or until the process ends. Sessions do not expire by themselves.
 
 =head1 SEE ALSO
 

@@ -74,8 +74,8 @@ The driver gives programs that use CHI a cache that all workers share. All metho
 
 =item folder, size, in
 
-These options are passed to C<< Mehari::Cache->new >>. Without any of them the driver uses the
-user's cache in memory.
+These options are passed to C<< Mehari::Cache->new >>. If none of them is given, the driver uses the
+cache in memory that belongs to the user and the document root.
 
 =back
 

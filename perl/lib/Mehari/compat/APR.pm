@@ -24,8 +24,9 @@ APR - the portable runtime's classes, in Perl
 
 =head1 DESCRIPTION
 
-The classes C<APR::*> have the interface of mod_perl and need no libapr. They work in any
-program, also without a server, after C<use APR>. This module itself loads nothing more.
+The classes C<APR::*> have the interface of mod_perl. They do not need the library libapr. After
+C<use APR>, they work in any program, also without a server. C<use APR> itself loads no other
+module.
 
 =head1 VARIABLES
 
@@ -39,7 +40,8 @@ The version of the interface.
 
 =head1 DIFFERENCES
 
-perl manages all memory, so a pool holds none. F<docs/reference/modperl.md> lists the classes.
+perl manages all memory, so a pool (L<APR::Pool>) holds no memory. F<docs/reference/modperl.md>
+lists the classes.
 
 =head1 SEE ALSO
 

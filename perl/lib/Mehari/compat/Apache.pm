@@ -202,8 +202,8 @@ A configuration may use them as handlers: C<PerlTransHandler Apache::OK>.
 
 =item args, content, headers_in, headers_out, err_headers_out, subprocess_env, notes, dir_config
 
-Return a list of names and values in list context. In scalar context they do the same as in mod_perl
-2.
+In list context, they return a list of names and values. In scalar context, they do the same as the
+methods of mod_perl 2.
 
 =item finfo
 

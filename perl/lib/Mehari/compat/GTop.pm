@@ -378,12 +378,13 @@ GTop - the figures of a machine and of its processes
 
 =head1 DESCRIPTION
 
-The interface of the module GTop. This one reads /proc itself: the library libgtop is not needed.
-Sizes are in bytes.
+This module has the interface of the module GTop. It reads /proc itself and does not need the
+library libgtop. Sizes are in bytes.
 
-A process that has ended has figures of 0. C<share> of a worker counts each page that is mapped from
-a file; pages that a worker shares with its zygote since the fork do not count. C<mehari memory> and
-the status say how much of a worker is really shared.
+The figures of a process that has ended are 0. C<share> of a worker (a process that runs Perl code)
+counts each memory page that is mapped from a file. It does not count the pages that the worker
+shares since the fork with the zygote, the process that forks the workers. C<mehari memory> and
+C<mehari status> say how much memory of a worker is really shared.
 
 =head1 METHODS
 
@@ -391,39 +392,46 @@ the status say how much of a worker is really shared.
 
 =item new
 
+Returns an object for the methods below.
+
 =item cpu
 
-total, user, nice, sys, idle, frequency: ticks since the start of the machine.
+Returns an object with the methods total, user, nice, sys, idle and frequency. The numbers are ticks
+since the start of the machine.
 
 =item mem, swap
 
-total, used, free; for C<mem> also shared (C<share> is the same), buffer, cached, user, locked; for
-C<swap> also pagein and pageout, in pages.
+Both objects have the methods total, used and free. The object of C<mem> also has shared (under the
+name share too), buffer, cached, user and locked. The object of C<swap> also has pagein and pageout,
+in pages.
 
 =item loadavg, uptime
 
-C<loadavg> has loadavg (a reference to the averages of 1, 5 and 15 minutes), nr_running, nr_tasks
-and last_pid. C<uptime> has uptime and idletime in seconds.
+The object of C<loadavg> has the methods loadavg (a reference to the averages of 1, 5 and 15
+minutes), nr_running, nr_tasks and last_pid. The object of C<uptime> has uptime and idletime, in
+seconds.
 
 =item netload($interface), fsusage($path)
 
-C<netload> has if_flags, mtu, and packets, bytes and errors with the endings _in, _out and _total.
-subnet and address are 0. C<fsusage> has blocks, bfree, bavail, files, ffree, block_size.
+The object of C<netload> has the methods if_flags and mtu. It also has packets, bytes and errors,
+each with the endings _in, _out and _total. Its methods subnet and address return 0. The object of
+C<fsusage> has blocks, bfree, bavail, files, ffree and block_size.
 
 =item proc_mem($pid)
 
-size, vsize, resident, rss, share, rss_rlim.
+Returns an object with the methods size, vsize, resident, rss, share and rss_rlim.
 
 =item proc_segment($pid), proc_state($pid), proc_time($pid), proc_uid($pid)
 
-As in GTop.
+Return an object, as in the module GTop with libgtop.
 
 =item proclist, mountlist($all), proc_args($pid), proc_map($pid)
 
 Each returns two values: an object with the number of entries, and the entries. The entries of
-C<proclist> and C<proc_args> are a reference to an array. Those of C<mountlist> have the methods
-devname, mountdir, type and dev, those of C<proc_map> start, end, offset, perm, perm_string, inode,
-device and filename. Each takes the number of an entry.
+C<proclist> and C<proc_args> are a reference to an array. The entries of C<mountlist> have the
+methods devname, mountdir, type and dev. The entries of C<proc_map> have the methods start, end,
+offset, perm, perm_string, inode, device and filename. Each of these methods takes the number of an
+entry.
 
 =back
 
@@ -433,7 +441,7 @@ device and filename. Each takes the number of an entry.
 
 =item size_string($bytes)
 
-A size in five characters: C<GTop::size_string(1_572_864)> is C<" 1.5M">.
+Returns a size in five characters. For example, C<GTop::size_string(1_572_864)> is C<" 1.5M">.
 
 =back
 

@@ -126,10 +126,10 @@ Plack::Handler::Mehari - run a PSGI application on the Mehari server
 
 =head1 DESCRIPTION
 
-The process of plackup becomes the server, and its workers run the application that plackup has
-loaded, with plackup's middleware. C<-e>, C<-I>, C<-M>, C<-E> and C<--path> work as with any
-server. The program C<mehari> is looked for in the variable C<MEHARI_BIN>, beside this module in
-a checkout, and on PATH.
+The process of plackup becomes the server. The server's workers (processes that run Perl) run the
+application that plackup has loaded, with plackup's middleware. C<-e>, C<-I>, C<-M>, C<-E> and
+C<--path> work as with any server. The handler looks for the program C<mehari> in the environment
+variable C<MEHARI_BIN>, then beside this module in a checkout, then on PATH.
 
 =head1 METHODS
 
@@ -137,14 +137,14 @@ a checkout, and on PATH.
 
 =item new(OPTION => VALUE ...)
 
-Returns a handler. Dies for an unknown option, and if max_requests, timeout or backlog is no
+Returns a handler. Dies if an option is unknown, or if max_requests, timeout or backlog is not a
 number.
 
 =item run(APPLICATION)
 
-Serves a code reference, or an object that can be called. Never returns: the process runs the
-server program instead, which handles TERM, QUIT, INT, HUP and USR1. Dies if the program is not
-found.
+Serves a code reference, or an object that can be called. The method never returns, because the
+process becomes the server program. The server program handles TERM, QUIT, INT, HUP and USR1. Dies
+if the program is not found.
 
 =back
 
@@ -194,10 +194,11 @@ If true, the server runs in the background.
 
 =head1 LIMITS
 
-HUP replaces the workers by new ones with the same code. For changed code use C<plackup -r>, or
-C<mehari serve app.psgi>, which reads the file again. A worker restores its folder and its umask
-after each request, and survives an C<exec>. This does not hold for code that was compiled before
-plackup loaded this module.
+HUP replaces the workers by new workers with the same code. To load changed code, use C<plackup -r>,
+or use C<mehari serve app.psgi> and a HUP.
+
+After each request, a worker restores its folder and its umask. A worker survives an C<exec>.
+Neither is true for code that was compiled before plackup loaded this module.
 
 =head1 SEE ALSO
 

@@ -16,10 +16,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Require",
             words(USAGE, 1, ANY),
-            "The clients that may make requests. One of several lines in a section is enough; \
-             `<RequireAll>` and its like change this. `host` matches the end of the client's \
-             name, which must resolve to the client's address. `forward-dns` matches the \
-             addresses of a name.",
+            "The clients that may make requests. If a section has several Require lines, one that \
+             is true is enough. `<RequireAll>` and its like change this. `host` matches the end \
+             of the client's name, and this name must resolve to the client's address. \
+             `forward-dns` matches the addresses of a name.",
             require,
         )
         .htaccess(AUTH)
@@ -28,7 +28,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Order",
             words("Deny,Allow|Allow,Deny", 1, 2),
-            "Which of Allow and Deny is evaluated last and so decides.",
+            "The order in which Allow and Deny are evaluated. The last one decides.",
             order,
         )
         .htaccess(LIMIT)
@@ -37,7 +37,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Allow",
             words("from all|ADDRESS...|NAME...|env=[!]NAME", 2, ANY),
-            "Clients to admit.",
+            "The clients to admit.",
             |target, arguments| {
                 for from in sources(arguments)? {
                     target.changes.push(Change::Allow(None, from));
@@ -50,7 +50,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Deny",
             words("from all|ADDRESS...|NAME...|env=[!]NAME", 2, ANY),
-            "Clients to refuse.",
+            "The clients to refuse.",
             |target, arguments| {
                 for from in sources(arguments)? {
                     target.changes.push(Change::Deny(None, from));
@@ -63,7 +63,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Satisfy",
             Shape::Choice(&["All", "Any"]),
-            "Whether a client needs both Require and Allow, or one of them.",
+            "Whether a client must pass both Require and Allow (All), or one of them (Any).",
             |target, arguments| {
                 let any = arguments.choice()? == "Any";
                 target.changes.push(Change::SatisfyAny(any));
@@ -75,8 +75,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AllowMethods",
             words("reset|METHOD...", 1, ANY),
-            "The methods that may be used; others get 405. GET includes HEAD. `reset` allows all \
-             methods again.",
+            "The methods that clients may use. Requests with other methods get 405. GET includes \
+             HEAD. `reset` allows all methods again.",
             allow_methods,
         )
         .otherwise("reset")
@@ -84,9 +84,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "HostnameLookups",
             Shape::Choice(&["Off", "On", "Double"]),
-            "Whether every client's name is looked up for REMOTE_HOST and `%h` of logs. Double: \
-             the name must resolve to the client's address. `Require host` needs no \
-             HostnameLookups.",
+            "Whether the server looks up every client's name, for REMOTE_HOST and for `%h` in log \
+             formats. Double: the name must resolve to the client's address. `Require host` works \
+             with every value.",
             |target, arguments| {
                 let lookups = match arguments.choice()? {
                     "On" => NameLookups::On,
@@ -101,8 +101,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthType",
             words("Basic|Digest|None|NAME", 1, 1),
-            "How users authenticate. The front implements Basic and Digest; other names are for \
-             Perl handlers.",
+            "How users authenticate. The server itself implements Basic and Digest. Other names \
+             are for Perl handlers.",
             |target, arguments| {
                 let kind = arguments.filled(0)?;
                 let fits = |c: char| c.is_alphanumeric() || "-_:".contains(c);
@@ -134,8 +134,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthUserFile",
             Shape::Path,
-            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt; \
-             with AuthType Digest, as `htdigest` does.",
+            "The file of users and their passwords. For Basic, `htpasswd` writes it, with hashes \
+             of bcrypt, apr1, SHA-1 or crypt. For Digest, `htdigest` writes it.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 auth(target, AuthWord::UserFile(file))
@@ -145,7 +145,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthGroupFile",
             Shape::Path,
-            "Groups, one per line: `name: user user ...`.",
+            "The file of groups. Each line is `name: user user ...`.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 auth(target, AuthWord::GroupFile(file))
@@ -155,7 +155,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthBasicProvider",
             words("file|NAME", 1, ANY),
-            "Where passwords are checked: `file` means AuthUserFile; other names are those of \
+            "What checks passwords. `file` means AuthUserFile. Other names are those of \
              PerlAddAuthnProvider.",
             super::providers::of_passwords,
         )
@@ -165,8 +165,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthBasicAuthoritative",
             Shape::Flag,
-            "Accepted, but without effect: Perl handlers decide about users who are not in the \
-             file, with On as with Off.",
+            "Accepted, but without effect. About users who are not in the file, Perl handlers \
+             decide with On and with Off.",
             |_, _| Ok(()),
         )
         .htaccess(AUTH)
@@ -174,8 +174,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthMerging",
             Shape::Choice(&["Off", "And", "Or"]),
-            "Whether the Require lines of a section replace those of outer sections (Off), hold in \
-             addition to them (And), or as an alternative (Or).",
+            "How the Require lines of a section relate to those of outer sections. Off: the \
+             section's lines replace the outer lines. And: a client must pass both. Or: a client \
+             must pass one of the two.",
             |target, arguments| {
                 let merging = match arguments.text(0)?.to_ascii_lowercase().as_str() {
                     "and" => Some(Merging::And),
@@ -191,8 +192,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthzSendForbiddenOnFailure",
             Shape::Flag,
-            "Whether an authenticated user without the right gets 403 and not 401, so that the \
-             browser does not ask for another user.",
+            "The answer to an authenticated user who lacks the right. On: 403. Off: 401, so the \
+             browser asks for another user.",
             |target, arguments| auth(target, AuthWord::ForbidsOnFailure(arguments.flag()?)),
         )
         .htaccess(AUTH)

@@ -10,15 +10,16 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheEnable",
             words("disk|mem|memory|socache [/URL-PATH] | /URL-PATH", 1, 2),
-            "Caches responses to GET as RFC 9111 allows. Without a path the line applies to its \
-             whole section or server. Every keyword means memory, and CacheRoot if it is set.",
+            "Caches responses to GET requests as RFC 9111 allows. If there is no path, the line \
+             applies to its whole section or server. All keywords mean the same: responses are \
+             kept in memory, and in CacheRoot if it is set.",
             enable,
         )
         .example("disk /", "disk news"),
         Directive::everywhere(
             "CacheDisable",
             words("/URL-PATH|on", 1, 1),
-            "Disables the cache below the path, or in the section.",
+            "Switches the cache off below the path, or in the section (on).",
             |target, arguments| {
                 let word = arguments.filled(0)?;
                 let place = if word.eq_ignore_ascii_case("on") {
@@ -33,7 +34,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheDefaultExpire",
             SECONDS,
-            "The lifetime of a response that has only a Last-Modified or ETag.",
+            "The lifetime of a response that has an ETag, but neither freshness information nor a \
+             Last-Modified in the past.",
             |target, arguments| push(target, CacheChange::DefaultExpire(arguments.time()?)),
         )
         .default("3600")
@@ -57,8 +59,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheLastModifiedFactor",
             words("NUMBER (0 to 10)", 1, 1),
-            "A response with only a Last-Modified is fresh for this fraction of the time since it \
-             was modified.",
+            "The lifetime of a response with only a Last-Modified, as a fraction of the time \
+             since it was modified.",
             |target, arguments| {
                 let word = arguments.filled(0)?;
                 let factor = word.parse::<f64>().ok();
@@ -74,51 +76,52 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheIgnoreCacheControl",
             Shape::Flag,
-            "Ignores a client's request for a fresh response (reload).",
+            "On: the cache ignores it when a client asks for a fresh response (reload).",
             |target, arguments| push(target, CacheChange::IgnoreCacheControl(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheIgnoreNoLastMod",
             Shape::Flag,
-            "Also keeps responses without Last-Modified, ETag and expiry time, for \
-             CacheDefaultExpire.",
+            "On: the cache also keeps responses that have neither Last-Modified nor ETag nor \
+             expiry time. Their lifetime is CacheDefaultExpire.",
             |target, arguments| push(target, CacheChange::IgnoreNoLastMod(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheIgnoreQueryString",
             Shape::Flag,
-            "One response per path, whatever the query.",
+            "On: the cache keeps one response for each path, whatever the query.",
             |target, arguments| push(target, CacheChange::IgnoreQuery(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStorePrivate",
             Shape::Flag,
-            "Keeps responses with `Cache-Control: private`. Other users then get these responses.",
+            "On: the cache keeps responses with `Cache-Control: private`. Other users then get \
+             these responses.",
             |target, arguments| push(target, CacheChange::StorePrivate(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStoreNoStore",
             Shape::Flag,
-            "Keeps responses with `Cache-Control: no-store`.",
+            "On: the cache keeps responses with `Cache-Control: no-store`.",
             |target, arguments| push(target, CacheChange::StoreNoStore(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStoreExpired",
             Shape::Flag,
-            "Keeps responses that are already stale, and revalidates them.",
+            "On: the cache keeps responses that are already stale, and revalidates them.",
             |target, arguments| push(target, CacheChange::StoreExpired(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheIgnoreHeaders",
             words("NAME...|None", 1, ANY),
-            "Fields that the cache does not store. With Set-Cookie, a response that sets a \
-             cookie is kept without the cookie.",
+            "Fields that the cache does not store. If Set-Cookie is in the list, a response that \
+             sets a cookie is kept without the cookie.",
             |target, arguments| {
                 let names = arguments
                     .words
@@ -149,15 +152,16 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheLock",
             Shape::Flag,
-            "Whether only one of several requests for a page asks the program while the others \
-             wait.",
+            "On: if several requests ask for a page at once, one of them asks the program and the \
+             others wait.",
             |target, arguments| push(target, CacheChange::Lock(arguments.flag()?)),
         )
         .default("On"),
         Directive::everywhere(
             "CacheLockMaxAge",
             Shape::Time { least: 1, most: 60 },
-            "How long requests wait for another request's page before one of them asks too.",
+            "How long requests wait for a page that another request has asked for. After that, \
+             one of them asks the program too.",
             |target, arguments| push(target, CacheChange::LockMaxAge(arguments.time()?)),
         )
         .default("5")
@@ -165,16 +169,16 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheStaleOnError",
             Shape::Flag,
-            "Whether a stale response is used if the program fails with 5xx, unless the response \
-             forbids it.",
+            "On: if the program fails with 5xx, the cache answers with a stale response, unless \
+             the response forbids it.",
             |target, arguments| push(target, CacheChange::StaleOnError(arguments.flag()?)),
         )
         .default("On"),
         Directive::everywhere(
             "CacheStaleWhileRevalidate",
             SECONDS,
-            "How long a stale response may be used while a fresh one is made, if the response \
-             does not say it.",
+            "How long a stale response may be used while a fresh one is made. A time in the \
+             response itself counts first.",
             |target, arguments| push(target, CacheChange::StaleWhileRevalidate(arguments.time()?)),
         )
         .default("0")
@@ -185,7 +189,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 1 << 30,
             },
-            "Longer bodies are not kept.",
+            "The longest body that is kept.",
             |target, arguments| push(target, CacheChange::MaxSize(arguments.number()?)),
         )
         .default("1000000")
@@ -196,7 +200,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1 << 30,
             },
-            "Shorter bodies are not kept.",
+            "The shortest body that is kept.",
             |target, arguments| push(target, CacheChange::MinSize(arguments.number()?)),
         )
         .default("1")
@@ -207,7 +211,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Memory for responses. The least recently used one leaves first.",
+            "The memory for responses. The least recently used response is removed first.",
             |target, arguments| {
                 target.site.stores.cache.memory = arguments.number()?;
                 Ok(())
@@ -218,8 +222,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "CacheRoot",
             Shape::Path,
-            "A folder that also keeps responses and survives restarts. It is created if its \
-             parent exists.",
+            "A folder in which responses are kept too. They survive restarts. The server creates \
+             the folder if its parent exists.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 target.site.stores.cache.folder = Some(folder);
@@ -233,7 +237,8 @@ pub const GROUP: Group = Group {
                 least: 1 << 20,
                 most: u64::MAX,
             },
-            "Bytes that CacheRoot may hold. The least recently used response leaves first.",
+            "The most bytes that CacheRoot may hold. The least recently used response is removed \
+             first.",
             |target, arguments| {
                 target.site.stores.cache.disk = arguments.number()?;
                 Ok(())
@@ -248,7 +253,8 @@ pub const GROUP: Group = Group {
                 1,
                 1,
             ),
-            "A Redis or Valkey server that also keeps responses, for several machines.",
+            "A Redis or Valkey server in which responses are kept too. Several machines may share \
+             it.",
             |target, arguments| {
                 let server = RedisServer::parse(arguments.filled(0)?);
                 let server = server.ok_or_else(|| arguments.fault(0, RedisServer::EXPECTED))?;

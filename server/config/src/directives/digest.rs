@@ -13,8 +13,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestProvider",
             Shape::Choice(&["file"]),
-            "Where users are looked up: `file` means AuthUserFile, as `htdigest` writes it, with \
-             `user:realm:hash` on each line.",
+            "Where users are looked up. `file` means AuthUserFile. `htdigest` writes this file, \
+             with `user:realm:hash` on each line.",
             |_, arguments| arguments.choice().map(drop),
         )
         .htaccess(AUTH)
@@ -22,8 +22,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestAlgorithm",
             words("MD5|SHA-256 [MD5|SHA-256]", 1, 2),
-            "The hash algorithms, the preferred one first. Hashes of 64 digits in the file are \
-             SHA-256.",
+            "The hash algorithms, the preferred one first. A hash of 64 digits in the file is a \
+             SHA-256 hash.",
             |target, arguments| {
                 let mut all = Vec::new();
                 for index in 0..arguments.words.len() {
@@ -46,8 +46,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestQop",
             Shape::Choice(&["auth", "none"]),
-            "What a response proves: `auth` covers the request line. `none` means the older form \
-             of RFC 2069, without counts.",
+            "The quality of protection (qop). auth: the hash covers the request line. none: the \
+             older form of RFC 2069, without counts of requests.",
             |target, arguments| {
                 let without = arguments.choice()? == "none";
                 digest(target, DigestWord::WithoutQuality(without))
@@ -58,8 +58,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestNonceLifetime",
             words("SECONDS", 1, 1),
-            "How long a nonce is valid. The client then gets the next nonce. 0: for one request; \
-             -1: for ever.",
+            "How long a nonce is valid. After that the client gets a new nonce. 0: a nonce is \
+             valid for one request. -1: a nonce is valid for ever.",
             |target, arguments| {
                 let text = arguments.filled(0)?;
                 let seconds = text.parse::<i64>().ok();
@@ -77,8 +77,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestNcCheck",
             Shape::Flag,
-            "Whether each count of a nonce is accepted only once, which prevents replays. Up to \
-             32 counts may arrive out of order.",
+            "Whether the server accepts each count of a nonce only once, which prevents replays. \
+             Up to 32 counts may arrive out of order.",
             |target, arguments| {
                 let uncounted = !arguments.flag()?;
                 digest(target, DigestWord::Uncounted(uncounted))
@@ -88,8 +88,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestDomain",
             words("URI...", 1, ANY),
-            "Where else the user and password apply: paths, or URLs of other servers with the \
-             same users.",
+            "Other places where the same user and password apply: paths, or URLs of other servers \
+             with the same users.",
             |target, arguments| {
                 let mut all = Vec::new();
                 for index in 0..arguments.words.len() {
@@ -116,7 +116,10 @@ pub const GROUP: Group = Group {
             "/private/ https://mirror.example.org/private/",
             "\"two words\"",
         ),
-        Directive::ignored("AuthDigestShmemSize", "one process knows all nonces"),
+        Directive::ignored(
+            "AuthDigestShmemSize",
+            "all nonces are in one process, which needs no shared memory",
+        ),
     ],
 };
 

@@ -39,8 +39,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetEnvIf",
             words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
-            "Sets variables if a field, Remote_Addr, Request_URI, Request_Method or the like \
-             matches; `$1` is inserted.",
+            "Sets variables if an attribute of the request matches the expression. ATTRIBUTE is a \
+             header field, Remote_Addr, Request_URI, Request_Method or the like. `$1` in VALUE \
+             stands for the first group.",
             |target, arguments| set_if(target, arguments, Pattern::new),
         )
         .htaccess(FILE_INFO)
@@ -48,7 +49,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetEnvIfNoCase",
             words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
-            "The same, ignoring case.",
+            "Like SetEnvIf, but upper and lower case are equal.",
             |target, arguments| set_if(target, arguments, Pattern::caseless),
         )
         .htaccess(FILE_INFO)
@@ -64,8 +65,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrowserMatch",
             words("REGEX [!]NAME[=VALUE]...", 2, ANY),
-            "The same as `SetEnvIf User-Agent`. Variables for Apache itself, such as nokeepalive, \
-             have no effect.",
+            "Has the effect of `SetEnvIf User-Agent`. Variables for Apache itself, such as \
+             nokeepalive, have no effect.",
             |target, arguments| browser_match(target, arguments, Pattern::new),
         )
         .htaccess(FILE_INFO)
@@ -73,7 +74,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrowserMatchNoCase",
             words("REGEX [!]NAME[=VALUE]...", 2, ANY),
-            "The same, ignoring case.",
+            "Like BrowserMatch, but upper and lower case are equal.",
             |target, arguments| browser_match(target, arguments, Pattern::caseless),
         )
         .htaccess(FILE_INFO)
@@ -89,7 +90,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlSetEnv",
             words("NAME VALUE", 2, 2),
-            "Sets a variable in %ENV for Perl; outside of sections, before modules load. A CGI program sees the variable only if Perl handlers run before the program.",
+            "Sets a variable in %ENV for Perl. Outside of sections, the variable is set before \
+             modules load. A CGI program sees the variable only if Perl handlers run before the \
+             program.",
             |target, arguments| {
                 let (name, value) = name_and_value(arguments)?;
                 if !target.in_section {
@@ -105,7 +108,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlPassEnv",
             words("NAME...", 1, ANY),
-            "Passes variables of the server's environment to Perl, before modules load.",
+            "Passes variables of the server's environment to Perl before modules load.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     let name = name(arguments, index)?;
@@ -121,7 +124,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlSetVar",
             words("NAME VALUE", 2, 2),
-            "A value for `$r->dir_config`.",
+            "A value that `$r->dir_config` returns.",
             |target, arguments| {
                 let name = arguments.filled(0)?.to_string();
                 let value = arguments.text(1)?.to_string();
@@ -134,7 +137,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlAddVar",
             words("NAME VALUE...", 2, ANY),
-            "Further values for `$r->dir_config->get`.",
+            "Further values that `$r->dir_config->get` returns.",
             |target, arguments| {
                 let name = arguments.filled(0)?.to_string();
                 for word in &arguments.words[1..] {

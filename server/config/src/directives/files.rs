@@ -14,8 +14,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "EnableSendfile",
             Shape::Flag,
-            "Whether large files are sent straight from the page cache. `Off` reads and writes \
-             them; use it where files change while they are sent.",
+            "Whether the kernel sends large files straight from its page cache. Off: the server \
+             reads and writes them. Use Off if files change while they are sent.",
             |target, arguments| {
                 target.changes.push(Change::CopyFiles(!arguments.flag()?));
                 Ok(())
@@ -26,9 +26,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "FileETag",
             words("[+|-]INode|MTime|Size|All|None...", 1, ANY),
-            "The parts of a file's ETag, which is the same as Apache's. With INode a copy of the \
-             file on another server has another ETag. As in Apache, `+` adds to the parts that an \
-             outer FileETag names, not to the default.",
+            "The parts of which a file's ETag is made. The ETag equals Apache's. With INode, a \
+             copy of the file on another server has another ETag. As in Apache, `+` adds to the \
+             parts of an outer FileETag, not to the default.",
             file_etag,
         )
         .htaccess(FILE_INFO)
@@ -54,7 +54,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DefaultType",
             words("None|MEDIA/TYPE", 1, 1),
-            "Only None is allowed, as in Apache 2.4: a file with an unknown suffix gets no type.",
+            "Only None is allowed, as in Apache 2.4. A file with an unknown suffix gets no type.",
             |target, arguments| {
                 if !arguments.filled(0)?.eq_ignore_ascii_case("none") {
                     media_type(arguments, 0)?;
@@ -71,8 +71,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "TypesConfig",
             Shape::Path,
-            "The file of media types: on each line a type and its suffixes. It replaces the \
-             built-in table; AddType adds to it.",
+            "The file of media types. Each line has a type and its suffixes. The file replaces \
+             the built-in table. AddType adds to the file's types.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 let types = MediaTypes::read(&file).map_err(|why| {
@@ -143,7 +143,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AddDefaultCharset",
             words("On|Off|CHARSET", 1, 1),
-            "The character set of text/plain and text/html responses without one.",
+            "The character set of text/plain and text/html responses that name no character set.",
             default_charset,
         )
         .htaccess(FILE_INFO)
@@ -152,7 +152,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Action",
             words("HANDLER|MEDIA/TYPE /URL-PATH", 2, 3),
-            "The program for files of a handler's name or a media type. PATH_INFO names the file.",
+            "The program that answers for files with this handler or media type. PATH_INFO names \
+             the file.",
             |target, arguments| {
                 let path = url_path(arguments, 1)?;
                 let name = arguments.filled(0)?.to_string();
@@ -173,9 +174,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Script",
             words("METHOD /URL-PATH", 2, 2),
-            "The program for requests with this method that no other program answers, also for \
-             files, for folders with an index and for missing files. A GET or HEAD reaches the \
-             program only if the URL has a question mark. PATH_INFO is the path of the request.",
+            "The program that answers requests with this method if no other program answers them. \
+             It also answers for files, for folders with an index and for missing files. It gets \
+             a GET or HEAD request only if the URL has a question mark. PATH_INFO is the path of \
+             the request.",
             |target, arguments| {
                 let method = token(arguments, 0, "a method")?;
                 if method == "TRACE" {

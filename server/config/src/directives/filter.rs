@@ -16,8 +16,10 @@ pub const GROUP: Group = Group {
                 2,
                 ANY,
             ),
-            "Compresses responses of these types for clients that accept it; `text/*` means all \
-             types of text. SUBSTITUTE applies the rules of Substitute.",
+            "Applies these filters to responses with these types. `text/*` means all types of \
+             text. DEFLATE (gzip), BROTLI_COMPRESS and ZSTD compress the response for clients \
+             that accept the coding. INCLUDES processes server-side includes. SUBSTITUTE applies \
+             the rules of Substitute.",
             |target, arguments| {
                 let codings = codings(arguments)?;
                 for index in 1..arguments.words.len() {
@@ -42,8 +44,8 @@ pub const GROUP: Group = Group {
                 1,
                 1,
             ),
-            "Compresses responses of all types except compressed formats (images except SVG, \
-             audio, video, archives).",
+            "Applies these filters to responses of all types. Compressed formats (images except \
+             SVG, audio, video, archives) are not compressed again.",
             |target, arguments| {
                 let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
                 let codings = if none {
@@ -69,8 +71,8 @@ pub const GROUP: Group = Group {
                 2,
                 ANY,
             ),
-            "Compresses responses from files with these suffixes. INCLUDES processes their \
-             server-side includes, and SUBSTITUTE applies the rules of Substitute.",
+            "Applies these filters to responses from files with these suffixes. INCLUDES \
+             processes their server-side includes. SUBSTITUTE applies the rules of Substitute.",
             |target, arguments| {
                 let codings = codings(arguments)?;
                 for suffix in suffixes(arguments, 1)? {
@@ -90,7 +92,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RemoveOutputFilter",
             words("SUFFIX...", 1, ANY),
-            "Removes AddOutputFilter for these suffixes.",
+            "Cancels AddOutputFilter for these suffixes.",
             |target, arguments| {
                 for suffix in suffixes(arguments, 0)? {
                     includes::push(target, IncludesChange::ForgetSuffix(suffix.clone()))?;
@@ -105,7 +107,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DeflateCompressionLevel",
             Shape::Number { least: 1, most: 9 },
-            "The effort of gzip.",
+            "The compression level of gzip.",
             |target, arguments| level(target, arguments, Coding::Gzip),
         )
         .default("6")
@@ -113,8 +115,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrotliCompressionQuality",
             Shape::Number { least: 0, most: 11 },
-            "The effort of brotli. 10 and 11 are slow and useful only for compressed files that \
-             are kept.",
+            "The compression level of brotli. 10 and 11 are slow. They are useful only for \
+             compressed files that are kept.",
             |target, arguments| level(target, arguments, Coding::Brotli),
         )
         .default("5")
@@ -122,7 +124,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ZstdCompressionLevel",
             Shape::Number { least: 1, most: 19 },
-            "The effort of zstd.",
+            "The compression level of zstd.",
             |target, arguments| level(target, arguments, Coding::Zstandard),
         )
         .default("3")
@@ -130,15 +132,16 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DeflateAlterETag",
             Shape::Choice(TagRule::WORDS),
-            "The change of a program's ETag when gzip or zstd compresses the response. With Weak \
-             (`W/`) conditional requests still reach the program.",
+            "How a program's ETag changes when gzip or zstd compresses the response. Weak puts \
+             `W/` before the ETag, and conditional requests still reach the program.",
             |target, arguments| tag(target, arguments, Coding::Gzip),
         )
         .default("Weak"),
         Directive::everywhere(
             "BrotliAlterETag",
             Shape::Choice(TagRule::WORDS),
-            "The change of a program's ETag when brotli compresses the response.",
+            "How a program's ETag changes when brotli compresses the response. The values have \
+             the meaning of those of DeflateAlterETag.",
             |target, arguments| tag(target, arguments, Coding::Brotli),
         )
         .default("Weak"),
@@ -148,7 +151,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1 << 30,
             },
-            "A body that is known to be shorter is not compressed.",
+            "The shortest body that is compressed. A body of unknown length is compressed too.",
             |target, arguments| {
                 push(target, CompressionChange::Least(arguments.number()?));
                 Ok(())
@@ -162,7 +165,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Memory for compressed files. With 0 each request compresses the file again.",
+            "The memory for compressed files. With 0, each request compresses the file again.",
             |target, arguments| {
                 target.site.stores.variants.memory = arguments.number()?;
                 Ok(())
@@ -173,7 +176,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "CompressionCacheRoot",
             Shape::Path,
-            "A folder that also keeps compressed files and survives restarts.",
+            "A folder in which compressed files are kept too. They survive restarts.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 target.site.stores.variants.folder = Some(folder);
@@ -187,7 +190,7 @@ pub const GROUP: Group = Group {
                 least: 1 << 20,
                 most: u64::MAX,
             },
-            "Bytes that CompressionCacheRoot may hold. The oldest file leaves first.",
+            "The most bytes that CompressionCacheRoot may hold. The oldest file is removed first.",
             |target, arguments| {
                 target.site.stores.variants.disk = arguments.number()?;
                 Ok(())
@@ -214,7 +217,8 @@ pub const GROUP: Group = Group {
     ],
 };
 
-const OWN_BUFFERS: &str = "the window is the coding's largest, and the server chooses its buffers";
+const OWN_BUFFERS: &str = "the compression window is always the largest, and the server chooses \
+                           its buffers";
 const NO_NATIVE: &str =
     "the server itself filters no request bodies; PerlInputFilterHandler names Perl filters";
 const CHAINS: &str = "filters are chosen by AddOutputFilterByType";

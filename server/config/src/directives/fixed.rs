@@ -52,8 +52,8 @@ pub const GROUP: Group = Group {
         Directive::only(
             "DirectoryCheckHandler",
             &["Off"],
-            "a folder with a handler is redirected to its path with a slash too: `DirectorySlash \
-             Off` ends that",
+            "every folder is redirected to its path with a slash, also a folder with a handler: \
+             `DirectorySlash Off` ends that",
         ),
         Directive::only("DumpIOInput", &["Off"], RECORD),
         Directive::only("DumpIOOutput", &["Off"], RECORD),
@@ -110,8 +110,8 @@ pub const GROUP: Group = Group {
         Directive::only(
             "MDMustStaple",
             &["Off"],
-            "clients refuse such a certificate whenever its OCSP responder is down: `MDStapling On` \
-             alone does not risk that",
+            "clients refuse a certificate with must-staple while its OCSP responder is down: \
+             `MDStapling On` alone has no such risk",
         ),
         Directive::only(
             "MDProfileMandatory",
@@ -142,7 +142,7 @@ pub const GROUP: Group = Group {
         Directive::only(
             "ProxyBadHeader",
             &["IsError"],
-            "a back end's head that RFC 9112 forbids is answered 502",
+            "if a back end sends a head that RFC 9112 forbids, the client gets 502",
         ),
         Directive::only(
             "ProxyExpressEnable",

@@ -17,9 +17,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetHandler",
             words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|type-map|mehari-console|default-handler|None", 1, 1),
-            "The handler of every request here. perl-script and modperl without a \
-             PerlResponseHandler run scripts on the rung `auto`. mehari-console stands in \
-             `<Location>`, beside a Require.",
+            "The handler of every request here. With perl-script or modperl and no \
+             PerlResponseHandler, scripts run on the rung `auto`, so the server chooses how each \
+             script runs. mehari-console may stand only in `<Location>`, together with a Require \
+             line.",
             |target, arguments| {
                 let name = if is_parsed(arguments)? {
                     includes::push(target, IncludesChange::Always(true))?;
@@ -33,7 +34,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .otherwise("decided by the file")
+        .otherwise("the file decides")
         .htaccess(FILE_INFO)
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
@@ -75,9 +76,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlResponseHandler",
             words("HANDLER...", 1, ANY),
-            "The Perl handlers of the response phase; the first that does not decline answers. \
-             ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork, Mehari::Rewind and Mehari::Auto \
-             run files on the rung of this name.",
+            "The Perl handlers of the response phase. The first that does not decline answers. \
+             Five names run files as scripts, each on its own rung: ModPerl::Registry, \
+             ModPerl::PerlRun, Mehari::Fork, Mehari::Rewind and Mehari::Auto.",
             |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
         .htaccess(FILE_INFO)
@@ -87,8 +88,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlIsolation",
             words("rewind|none", 1, 1),
-            "rewind: the process of a PSGI application or of a mod_perl handler is restored after \
-             each request, as on the rung `rewind`. A script chooses its isolation by its rung.",
+            "rewind: after each request, the memory of a PSGI application's or mod_perl handler's \
+             process is restored, as on the rung `rewind`. A script has the isolation of its own \
+             rung.",
             isolation,
         )
         .default("none")
@@ -97,7 +99,7 @@ pub const GROUP: Group = Group {
             "CGIPassAuth",
             Shape::Flag,
             "Whether programs see the client's Authorization field as HTTP_AUTHORIZATION. Every \
-             process that they start can then read it.",
+             process that such a program starts can then read it.",
             |target, arguments| {
                 target.changes.push(Change::PassAuthorization(arguments.flag()?));
                 Ok(())
@@ -109,7 +111,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PSGIApp",
             Shape::Path,
-            "The application of `SetHandler psgi`. It is loaded before the workers are forked.",
+            "The application for `SetHandler psgi`. It is loaded before the workers are forked.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 let preload = Preload::Psgi(file.clone());

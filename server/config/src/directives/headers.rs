@@ -14,7 +14,7 @@ pub const GROUP: Group = Group {
             "Header",
             words("[always|onsuccess] set|setifempty|append|add|merge|unset|edit|edit*|echo NAME [VALUE [REPLACEMENT]] [env=[!]NAME|expr=EXPRESSION]", 2, ANY),
             "Changes a field of the response. Values may contain `%{NAME}e`, `%{NAME}s`, `%t`, \
-             `%D`, `%%`.",
+             `%D` and `%%`, as in Apache.",
             |target, arguments| {
                 let rule = rule(arguments, false)?;
                 target.changes.push(Change::Header(Arc::new(rule)));
@@ -26,7 +26,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RequestHeader",
             words("set|setifempty|append|add|merge|unset|edit|edit* NAME [VALUE [REPLACEMENT]] [early|env=[!]NAME|expr=EXPRESSION]", 2, ANY),
-            "Changes a field of the request before its handler sees it.",
+            "Changes a field of the request before the request's handler sees it.",
             |target, arguments| {
                 let rule = rule(arguments, true)?;
                 target.changes.push(Change::RequestHeader(Arc::new(rule)));
@@ -38,7 +38,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ExpiresActive",
             Shape::Flag,
-            "Whether responses get Expires and Cache-Control: max-age.",
+            "Whether responses get the field Expires, and `max-age` in Cache-Control.",
             |target, arguments| {
                 target.changes.push(Change::ExpiresActive(arguments.flag()?));
                 Ok(())
@@ -49,7 +49,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ExpiresDefault",
             words("A|M SECONDS, or \"access|modification plus N UNIT...\"", 1, ANY),
-            "The lifetime of types without ExpiresByType.",
+            "The lifetime of responses whose type has no ExpiresByType.",
             |target, arguments| {
                 let expiry = expiry(arguments, 0)?;
                 target.changes.push(Change::ExpiresDefault(expiry));
@@ -61,7 +61,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ExpiresByType",
             words("MEDIA/TYPE A|M SECONDS, or \"access|modification plus N UNIT...\"", 2, ANY),
-            "The lifetime of a media type; `text/*` means all types of text.",
+            "The lifetime of responses with this media type. `text/*` means all types of text.",
             |target, arguments| {
                 let media_type = super::files::media_type(arguments, 0)?.to_ascii_lowercase();
                 let expiry = expiry(arguments, 1)?;

@@ -6,7 +6,7 @@ use super::row::*;
 const NO_THREADS: &str = "a worker is a process and runs one request at a time";
 const NO_INTERPRETER_POOL: &str = "a worker has one interpreter";
 const NO_LOCKS: &str = "one process accepts all connections, so nothing is locked";
-const DATA_FIRST: &str = "connections of every protocol are accepted with their first bytes";
+const DATA_FIRST: &str = "a connection of any protocol is accepted when its first bytes arrive";
 const KERNEL: &str = "the kernel sizes the buffers";
 const BY_ADDRESS: &str = "hosts of one address are always told apart by name";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
@@ -66,7 +66,7 @@ pub const GROUP: Group = Group {
         .aliases(&["ZombieScanInterval"]),
         Directive::ignored(
             "FcgidMaxRequestsPerProcess",
-            "a process serves until it ends by itself, or its script's last request is long ago",
+            "a process ends by itself, or five minutes after the last request of its script",
         )
         .aliases(&["MaxRequestsPerProcess"]),
         Directive::ignored(
@@ -84,7 +84,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("NameVirtualHost", BY_ADDRESS),
         Directive::ignored(
             "ServerPath",
-            "hosts are told apart by name; without a Host field the address's first host answers",
+            "hosts are told apart by name, and the first host of an address answers requests \
+             without a Host field",
         ),
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
@@ -124,7 +125,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("RegisterHttpMethod", "a method needs no registration"),
         Directive::ignored(
             "BufferedLogs",
-            "log lines always collect in memory for a moment",
+            "log lines always stay in memory for a moment before they are written",
         ),
         Directive::ignored(
             "ScriptLog",
@@ -280,7 +281,7 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored(
             "ListenTCPDeferAccept",
-            "connections are always accepted with their first bytes",
+            "a connection is always accepted when its first bytes arrive",
         ),
         Directive::ignored(
             "MacroIgnoreEmptyArgs",

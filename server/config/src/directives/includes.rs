@@ -12,9 +12,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "XBitHack",
             Shape::Choice(&["Off", "On", "Full"]),
-            "Whether HTML files with the owner's execute permission have server-side includes, \
-             if `Options Includes` allows it. Full: with the group's execute permission too, the \
-             page has Last-Modified.",
+            "On: an HTML file whose owner may execute it has server-side includes, if `Options \
+             Includes` allows it. Full: if the group may execute the file too, the page also has \
+             Last-Modified.",
             |target, arguments| {
                 let by_mode = match arguments.choice()? {
                     "On" => ByMode::On,
@@ -29,7 +29,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSIErrorMsg",
             words("TEXT", 1, 1),
-            "The text in place of a failed element. The log has the reason.",
+            "The text that the page shows in place of a failed element. The error log has the \
+             reason.",
             |target, arguments| push_text(target, arguments, IncludesChange::ErrorMessage),
         )
         .htaccess(AUTH)
@@ -38,7 +39,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSITimeFormat",
             words("FORMAT", 1, 1),
-            "The format of dates, for strftime(3).",
+            "The format of dates, as in strftime(3).",
             |target, arguments| push_text(target, arguments, IncludesChange::TimeFormat),
         )
         .htaccess(AUTH)

@@ -22,8 +22,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "Timeout",
             SECONDS,
-            "The longest time a request may run, and the longest time a client may read nothing \
-             of its response.",
+            "The longest time that a request may run. It is also the longest time that a client \
+             may read nothing of its response.",
             |target, arguments| {
                 let time = arguments.time()?;
                 if !target.in_host {
@@ -38,7 +38,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CGIScriptTimeout",
             SECONDS,
-            "The longest time a request may run here, in place of Timeout.",
+            "The longest time that a request may run here, in place of Timeout.",
             |target, arguments| {
                 target
                     .changes
@@ -51,8 +51,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SlowRequestTime",
             SECONDS,
-            "A request that has run for longer writes its Perl stack to the error log, once, and \
-             goes on. Timeout and CGIScriptTimeout end a request.",
+            "The time after which a running request writes its Perl stack to the error log, once. \
+             The request goes on. Timeout and CGIScriptTimeout end a request.",
             |target, arguments| {
                 target
                     .changes
@@ -70,10 +70,11 @@ pub const GROUP: Group = Group {
                 3,
             ),
             "Limits the time of slow clients. `handshake` is the time for the TLS handshake. \
-             `header` is the time for the header block. `body` is the longest pause within a body. \
-             A header block or a body that takes longer is answered 408. `20-40,MinRate=500` gives \
-             20 seconds, one second more for every 500 bytes that arrive, and at most 40 seconds. \
-             A body always has a minimum rate, by default 500 bytes per second.",
+             `header` is the time for the request line and the header fields. `body` is the \
+             longest pause within a body. A client that takes longer for the header or the body \
+             gets 408. `20-40,MinRate=500` gives 20 seconds, and one second more for every 500 \
+             bytes that arrive, up to 40 seconds. A body always has a minimum rate, by default \
+             500 bytes per second.",
             read_timeout,
         )
         .default("handshake=20 header=20 body=20")
@@ -83,7 +84,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "KeepAlive",
             Shape::Flag,
-            "Whether a connection serves several requests.",
+            "Whether a connection may serve several requests.",
             |target, arguments| {
                 target.environment.keep_alive_off = !arguments.flag()?;
                 Ok(())
@@ -110,8 +111,8 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Requests per connection. 0, the default, means no limit: an idle connection \
-             occupies no worker.",
+            "The most requests per connection. 0, the default, means no limit, because an idle \
+             connection occupies no worker.",
             |target, arguments| {
                 target.site.limits.keep_alive_requests = arguments.number()?;
                 Ok(())
@@ -126,7 +127,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 10_000_000,
             },
-            "Maximum of open client connections.",
+            "The most open client connections.",
             |target, arguments| {
                 target.site.limits.connections = arguments.number_usize()?;
                 Ok(())
@@ -137,7 +138,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LimitRequestLine",
             BYTES,
-            "Limit of the request line. A longer line gets 414.",
+            "The longest request line. A longer line gets 414.",
             |target, arguments| {
                 target.site.limits.request_line = arguments.number_usize()?;
                 Ok(())
@@ -153,7 +154,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 32_767,
             },
-            "Maximum of header fields. More fields get 431.",
+            "The most header fields. A request with more gets 431.",
             |target, arguments| {
                 target.site.limits.fields = arguments.number_usize()?;
                 Ok(())
@@ -165,7 +166,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LimitRequestFieldSize",
             BYTES,
-            "Limit of a header field. A longer field gets 431.",
+            "The longest header field. A longer field gets 431.",
             |target, arguments| {
                 target.site.limits.field_size = arguments.number_usize()?;
                 Ok(())
@@ -178,7 +179,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LimitRequestHeader",
             BYTES,
-            "Limit of the request line and all fields together. A longer head gets 431.",
+            "The longest request line and header fields together. A longer head gets 431.",
             |target, arguments| {
                 target.site.limits.header_size = arguments.number_usize()?;
                 Ok(())
@@ -193,9 +194,9 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Limit of the request body. A larger body gets 413. 0 means no limit. The default is \
+            "The largest request body. A larger body gets 413. 0 means no limit. The default is \
              Apache's since 2.4.53. Bodies over 64 KiB go to a temporary file, so a site without \
-             uploads should choose less.",
+             uploads should set a smaller limit.",
             |target, arguments| {
                 target.changes.push(Change::BodyLimit(arguments.number()?));
                 Ok(())
@@ -207,7 +208,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RLimitCPU",
             words("SECONDS|max [SECONDS|max]", 1, 2),
-            "The processor time of a CGI program: the soft limit, and the hard one.",
+            "The most processor time of a CGI program. The first value is the soft limit, the \
+             second the hard limit.",
             |target, arguments| process_limit(target, arguments, LimitedResource::Cpu),
         )
         .htaccess(ALL)
@@ -216,7 +218,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RLimitMEM",
             words("BYTES|max [BYTES|max]", 1, 2),
-            "The address space of a CGI program: the soft limit, and the hard one.",
+            "The largest address space of a CGI program. The first value is the soft limit, the \
+             second the hard limit.",
             |target, arguments| process_limit(target, arguments, LimitedResource::Memory),
         )
         .htaccess(ALL)
@@ -225,7 +228,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RLimitNPROC",
             words("NUMBER|max [NUMBER|max]", 1, 2),
-            "Limit of the processes of a CGI program's user. At the limit the program cannot start \
+            "The most processes of a CGI program's user. At the limit, the program cannot start \
              another process. The first value is the soft limit, the second the hard limit.",
             |target, arguments| process_limit(target, arguments, LimitedResource::Processes),
         )
@@ -235,8 +238,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "HttpProtocolOptions",
             words("Strict|LenientMethods|Require1.0...", 1, 3),
-            "Only what the server does in any case is accepted: strict parsing (RFC 9112), any \
-             method, no HTTP/0.9.",
+            "Only the values that say what the server always does are accepted: strict parsing \
+             (RFC 9112), any method, no HTTP/0.9.",
             protocol_options,
         )
         .otherwise("Strict LenientMethods Require1.0")
@@ -244,7 +247,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "MergeTrailers",
             Shape::Flag,
-            "Only Off is accepted: trailer fields never become header fields.",
+            "Only Off is accepted. Trailer fields never become header fields.",
             |_, arguments| {
                 only_flag(
                     arguments,
@@ -258,7 +261,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MergeSlashes",
             Shape::Flag,
-            "Only On is accepted: sections match paths without repeated slashes.",
+            "Only On is accepted. Sections match paths without repeated slashes.",
             |_, arguments| {
                 only_flag(
                     arguments,

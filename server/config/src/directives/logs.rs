@@ -13,7 +13,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ErrorLog",
             Shape::Path,
-            "The file, or `|PROGRAM`, for errors. `stderr` and `off` are special.",
+            "The file for errors, or `|PROGRAM` for a program that reads them. `stderr` means the \
+             server's standard error. `off` means that nothing is written.",
             |target, arguments| {
                 let log = log_target(target, arguments)?;
                 if target.in_host {
@@ -36,19 +37,29 @@ pub const GROUP: Group = Group {
         .example("info", "loud"),
         Directive::host(
             "CustomLog",
-            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME|expr=EXPRESSION]", 1, 3),
-            "A file, or a program's input, for a line per request, with its format (combined, \
-             common, json, vhost_combined, or a LogFormat). Several lines each get every \
-             request. `stderr` and `off` are special.",
+            words(
+                "FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME|expr=EXPRESSION]",
+                1,
+                3,
+            ),
+            "The access log, with one line per request: a file, or the input of a program. The \
+             format is combined, common, json, vhost_combined, or a LogFormat. If there are \
+             several CustomLog lines, each log gets every request. `stderr` means the server's \
+             standard error. `off` means that nothing is written.",
             custom_log,
         )
         .aliases(&["TransferLog"])
-        .otherwise("none; stderr for `mehari serve PATH`")
+        .otherwise("no log; stderr for `mehari serve PATH`")
         .example("logs/access_log \"%h %t %>s\"", "logs/access_log \"%h %z\""),
         Directive::server(
             "GlobalLog",
-            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME|expr=EXPRESSION]", 1, 3),
-            "Like CustomLog, for the requests of all hosts, also of hosts with their own CustomLog.",
+            words(
+                "FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME|expr=EXPRESSION]",
+                1,
+                3,
+            ),
+            "Like CustomLog, but for the requests of all hosts. Hosts with their own CustomLog \
+             are included.",
             |target, arguments| {
                 let log = access_log(target, arguments)?;
                 target.environment.global_logs.push(log);
@@ -60,8 +71,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "LogFormat",
             words("FORMAT [NICKNAME]", 1, 2),
-            "The format of an access log, with Apache's escapes (docs/reference/logs.md). Without a \
-             nickname it is TransferLog's format.",
+            "The format of an access log, with Apache's escapes (docs/reference/logs.md). If the \
+             nickname is left out, it is TransferLog's format.",
             log_format,
         )
         .example("\"%h %l %u %t %>s %b %D\" timed", "\"%h %z\" broken"),

@@ -10,7 +10,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "LuaAttractRawURL",
             SCRIPTS,
-            "Scripts that run before the URL is mapped (lighttpd's magnet.attract-raw-url-to).",
+            "Lua scripts that the server runs before it maps the URL to a file (lighttpd's \
+             magnet.attract-raw-url-to).",
             |target, arguments| add_script(target, arguments, LuaHook::RawUrl),
         )
         .otherwise("None")
@@ -18,7 +19,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "LuaAttractPhysicalPath",
             SCRIPTS,
-            "Scripts that run after the URL is mapped to a file (lighttpd's \
+            "Lua scripts that the server runs after it has mapped the URL to a file (lighttpd's \
              magnet.attract-physical-path-to).",
             |target, arguments| add_script(target, arguments, LuaHook::PhysicalPath),
         )
@@ -27,8 +28,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "LuaAttractResponse",
             SCRIPTS,
-            "Scripts that run before the head of the response is sent (lighttpd's \
-             magnet.attract-response-start-to).",
+            "Lua scripts that the server runs before it sends the head of the response \
+             (lighttpd's magnet.attract-response-start-to).",
             |target, arguments| add_script(target, arguments, LuaHook::ResponseStart),
         )
         .otherwise("None")
@@ -39,7 +40,8 @@ pub const GROUP: Group = Group {
                 least: 1000,
                 most: 1_000_000_000_000,
             },
-            "Limit of instructions per script and request. Beyond it the request gets 503.",
+            "The most instructions of one script in one request. A request that needs more gets \
+             503.",
             |target, arguments| {
                 target
                     .changes
@@ -54,8 +56,8 @@ pub const GROUP: Group = Group {
                 least: 65_536,
                 most: 1 << 40,
             },
-            "Limit of memory per script and request, including the body that it makes. Beyond it \
-             the request gets 503.",
+            "The most memory of one script in one request, with the body that the script makes. A \
+             request that needs more gets 503.",
             |target, arguments| {
                 target.changes.push(Change::LuaMemory(arguments.number()?));
                 Ok(())
@@ -69,7 +71,8 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 1000,
             },
-            "Processes for the scripts of `SetHandler lua`. Each runs one request at a time.",
+            "The number of processes for the scripts of `SetHandler lua`. Each process runs one \
+             request at a time.",
             |target, arguments| {
                 let processes = arguments.number_usize()?;
                 super::proxy::programs::lua_pool(target.site, Some(processes));

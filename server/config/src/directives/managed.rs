@@ -26,8 +26,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDomain",
             words("NAME... [auto|manual]", 1, ANY),
-            "Host names for which the server requests a certificate and renews it. The hosts with \
-             these names use the certificate.",
+            "The host names of a managed domain. The server requests a certificate for these \
+             names and renews it. The hosts with these names use the certificate.",
             |target, arguments| {
                 let index = open_domain(target);
                 add_members(target, arguments, 0, index)
@@ -37,8 +37,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDMembers",
             words("NAME...|auto|manual", 1, ANY),
-            "More names of an `<MDomainSet>`. `auto` adds the other names of the domain's hosts, \
-             `manual` does not.",
+            "More names of an `<MDomainSet>`. `auto` also adds the other names of the domain's \
+             hosts. `manual` does not add them.",
             |target, arguments| {
                 let index = target.environment.managed_set;
                 add_members(target, arguments, 0, index)
@@ -50,8 +50,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDCertificateAgreement",
             Shape::Choice(&["accepted"]),
-            "Accepts the authority's terms of service. No certificate is requested without this \
-             line.",
+            "Accepts the authority's terms of service. If this line is missing, no certificate is \
+             requested.",
             |target, arguments| {
                 arguments.choice()?;
                 target.site.managed.authority.is_agreed = true;
@@ -62,7 +62,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDCertificateAuthority",
             words("URL|letsencrypt|letsencrypt-test", 1, 1),
-            "The authority: the URL of its ACME directory.",
+            "The authority that signs the certificates: its ACME directory's URL, or a short name.",
             authority,
         )
         .default("letsencrypt")
@@ -70,7 +70,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDCACertificateFile",
             Shape::Path,
-            "The roots that the authority's own server is verified with, in PEM.",
+            "The root certificates, in PEM, by which the server verifies the authority's own \
+             server.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 target.site.managed.authority.roots = Some(file);
@@ -82,7 +83,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDContactEmail",
             words("ADDRESS", 1, 1),
-            "Where the authority may write to. ServerAdmin is not used.",
+            "The address to which the authority may write. ServerAdmin is not used for this.",
             contact,
         )
         .otherwise("no address")
@@ -90,16 +91,19 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDCAChallenges",
             words("http-01|tls-alpn-01...", 1, 2),
-            "How the authority may check the names, the preferred way first. After a failure the \
-             next way is tried.",
+            "How the authority may check the names. The server tries the first way, and the next \
+             way after a failure.",
             challenges,
         )
-        .otherwise("http-01 with an address without TLS, and tls-alpn-01 with an address with TLS")
+        .otherwise(
+            "http-01 if there is an address without TLS, and tls-alpn-01 if there is an address \
+             with TLS",
+        )
         .example("tls-alpn-01 http-01", "dns-01"),
         Directive::server(
             "MDPrivateKeys",
             words("P-256|P-384|RSA [2048|3072|4096]", 1, 2),
-            "The key of new certificates.",
+            "The type of the keys of new certificates.",
             private_keys,
         )
         .default("P-256")
@@ -107,8 +111,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDRenewWindow",
             words("PERCENT%|TIME", 1, 1),
-            "How long before its end a certificate is renewed: a part of its lifetime, or a time \
-             (30d). At most nine tenths of the lifetime.",
+            "How long before its end a certificate is renewed: a part of its lifetime (33%), or a \
+             time (30d). The value is at most nine tenths of the lifetime.",
             renew_window,
         )
         .default("33%")
@@ -116,8 +120,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDRenewMode",
             Shape::Choice(&["auto", "always", "manual"]),
-            "Which domains get certificates: those that a host uses, all, or none. With `manual` a \
-             stored certificate is used.",
+            "The domains for which certificates are requested. auto: domains that a host uses. \
+             always: all domains. manual: none, and a stored certificate is used.",
             |target, arguments| {
                 let mode = match arguments.choice()? {
                     "auto" => RenewMode::Auto,
@@ -133,8 +137,9 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDRequireHttps",
             Shape::Choice(&["off", "temporary", "permanent"]),
-            "Redirects requests without TLS for the domain's names, by 302 or by 301. `permanent` \
-             also sends Strict-Transport-Security for half a year over TLS.",
+            "Redirects requests without TLS for the domain's names. temporary: by 302. permanent: \
+             by 301. With permanent, responses over TLS also have Strict-Transport-Security for \
+             half a year.",
             |target, arguments| {
                 let required = match arguments.choice()? {
                     "off" => RequireHttps::Off,
@@ -149,7 +154,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDStoreDir",
             Shape::Path,
-            "The folder of accounts, keys and certificates. Several servers may share it.",
+            "The folder for accounts, keys and certificates. Several servers may share it.",
             |target, arguments| {
                 target.site.managed.store = arguments.path(0, &target.site.server_root)?;
                 Ok(())
@@ -158,9 +163,12 @@ pub const GROUP: Group = Group {
         .default("md"),
         Directive::server(
             "MDRetryDelay",
-            Shape::Time { least: 1, most: 86_400 },
-            "The pause after the first failure. Each further failure doubles the pause, to at most \
-             a day.",
+            Shape::Time {
+                least: 1,
+                most: 86_400,
+            },
+            "The pause after the first failed request for a certificate. Each further failure \
+             doubles the pause, to at most a day.",
             |target, arguments| {
                 target.site.managed.retry_delay = arguments.time()?;
                 Ok(())
@@ -172,8 +180,8 @@ pub const GROUP: Group = Group {
             "MDStapling",
             Shape::Flag,
             "Asks the OCSP responder that a certificate names, and sends the response with the \
-             certificate. A certificate that the responder calls revoked is replaced. Not every \
-             authority has a responder: Let's Encrypt has none.",
+             certificate. If the responder calls a certificate revoked, the server replaces it. \
+             Some authorities have no responder, such as Let's Encrypt.",
             |target, arguments| {
                 let is_on = arguments.flag()?;
                 settings(target).stapling = Some(is_on);
@@ -184,8 +192,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MDStaplingRenewWindow",
             words("PERCENT%|TIME", 1, 1),
-            "How long before its end an OCSP response is fetched anew: a part of its lifetime, or \
-             a time (12h).",
+            "How long before its end an OCSP response is fetched again: a part of its lifetime \
+             (33%), or a time (12h).",
             |target, arguments| {
                 let window = window(arguments)?;
                 settings(target).staple_window = Some(window);
@@ -194,22 +202,43 @@ pub const GROUP: Group = Group {
         )
         .default("33%")
         .example("50%", "0d"),
-        Directive::ignored("MDBaseServer", "the main server's names count too"),
+        Directive::ignored(
+            "MDBaseServer",
+            "the names of the main server always count too",
+        ),
         Directive::ignored("MDServerStatus", STATUS),
         Directive::ignored("MDCertificateStatus", STATUS),
         Directive::ignored("MDCertificateCheck", STATUS),
         Directive::ignored("MDWarnWindow", "a failed renewal is logged each time"),
         Directive::ignored("MDCertificateProtocol", "the protocol is ACME (RFC 8555)"),
         Directive::ignored("MDPortMap", PORTS),
-        Directive::ignored("MDStapleOthers", "SSLStaplingFile names the responses of other \
-             certificates"),
-        Directive::ignored("MDStaplingKeepResponse", "a response is kept until it ends"),
-        Directive::ignored("MDStoreLocks", "the store is locked for each request"),
+        Directive::ignored(
+            "MDStapleOthers",
+            "SSLStaplingFile names the responses of other \
+             certificates",
+        ),
+        Directive::ignored(
+            "MDStaplingKeepResponse",
+            "an OCSP response is kept until its own end",
+        ),
+        Directive::ignored(
+            "MDStoreLocks",
+            "the store is always locked while a certificate is requested",
+        ),
         Directive::ignored("MDActivationDelay", "a new certificate is used at once"),
-        Directive::ignored("MDRetryFailover", "there is one authority"),
-        Directive::ignored("MDInitialDelay", "the server requests certificates when it starts"),
-        Directive::ignored("MDCheckInterval", "each certificate has its own time"),
-        Directive::ignored("MDRenewViaARI", "MDRenewWindow says when a certificate is renewed"),
+        Directive::ignored("MDRetryFailover", "all requests go to one authority"),
+        Directive::ignored(
+            "MDInitialDelay",
+            "the server requests certificates when it starts",
+        ),
+        Directive::ignored(
+            "MDCheckInterval",
+            "the server checks each certificate at a time of its own",
+        ),
+        Directive::ignored(
+            "MDRenewViaARI",
+            "MDRenewWindow says when a certificate is renewed",
+        ),
     ],
 };
 

@@ -12,8 +12,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AddLanguage",
             words("LANGUAGE SUFFIX...", 2, ANY),
-            "The language of files with these suffixes: their Content-Language, by which variants \
-             are chosen.",
+            "The language of files with these suffixes. The server sends it as Content-Language \
+             and chooses variants by it.",
             |target, arguments| {
                 let tag = language(arguments, 0)?;
                 each_suffix(target, arguments, 1, |suffix| {
@@ -34,7 +34,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DefaultLanguage",
             words("LANGUAGE", 1, 1),
-            "The language of files without a suffix of a language.",
+            "The language of files that have no suffix of a language.",
             |target, arguments| {
                 let tag = language(arguments, 0)?;
                 target.changes.push(Change::DefaultLanguage(tag));
@@ -46,7 +46,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "LanguagePriority",
             words("LANGUAGE...", 1, ANY),
-            "The order of languages for clients that prefer none, the best first.",
+            "The order of languages, the best first, for clients that prefer none.",
             |target, arguments| {
                 let count = arguments.words.len();
                 let tags = (0..count).map(|index| Ok(arguments.filled(index)?.to_string()));
@@ -60,9 +60,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ForceLanguagePriority",
             words("None|Prefer|Fallback", 1, 2),
-            "Prefer: LanguagePriority decides among variants of the same quality. Fallback: \
-             LanguagePriority decides if no variant has an acceptable language; otherwise the \
-             answer is 406.",
+            "When LanguagePriority decides. Prefer: among variants of the same quality. Fallback: \
+             if no variant has a language that the client accepts. If Fallback is not given, such \
+             a request gets 406.",
             force_language_priority,
         )
         .htaccess(FILE_INFO)
@@ -71,8 +71,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "CacheNegotiatedDocs",
             Shape::Flag,
-            "Whether caches of HTTP/1.0 may keep the variants of type maps. With Off these \
-             variants have an Expires field with the present time.",
+            "Whether caches of HTTP/1.0 may keep the variants of type maps. Off: these variants \
+             have an Expires field with the present time.",
             |target, arguments| {
                 target.host.mapping.caches_negotiated = arguments.flag()?;
                 Ok(())
@@ -82,10 +82,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MultiviewsMatch",
             words("Any|NegotiatedOnly|Filters|Handlers", 1, 2),
-            "The suffixes that a request may omit under `Options MultiViews`. NegotiatedOnly: \
-             those of types, languages, character sets and codings. Handlers adds those of \
-             AddHandler. Filters adds those of AddOutputFilter and AddInputFilter. Any: all \
-             suffixes.",
+            "The suffixes that a request may leave out under `Options MultiViews`. \
+             NegotiatedOnly: suffixes of types, languages, character sets and codings. Handlers: \
+             also the suffixes of AddHandler. Filters: also the suffixes of AddOutputFilter and \
+             AddInputFilter. Any: all suffixes.",
             multiviews_match,
         )
         .htaccess(FILE_INFO)

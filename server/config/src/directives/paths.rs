@@ -14,7 +14,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "DocumentRoot",
             Shape::Path,
-            "The folder of the URL path `/`.",
+            "The folder that the URL path `/` stands for.",
             |target, arguments| {
                 target.host.mapping.document_root = arguments.path(0, &target.site.server_root)?;
                 Ok(())
@@ -24,24 +24,25 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Alias",
             words("[URL-PATH] PATH", 1, 2),
-            "The file or folder of a URL path. The first matching alias applies. In `<Location>` \
-             without a URL path, PATH is the file of all paths of the section. It may then contain \
-             variables such as `%{env:NAME}`.",
+            "The file or folder that a URL path stands for. The first matching Alias applies. In \
+             `<Location>`, the URL path may be left out. PATH is then the file for all paths of \
+             the section, and it may contain variables such as `%{env:NAME}`.",
             |target, arguments| alias(target, arguments, false),
         )
         .example("/icons /usr/share/icons", "icons /usr/share/icons"),
         Directive::everywhere(
             "ScriptAlias",
             words("[URL-PATH] PATH", 1, 2),
-            "Like Alias; everything in the folder is a CGI program.",
+            "Like Alias. Everything in the folder is a CGI program.",
             |target, arguments| alias(target, arguments, true),
         )
         .example("/cgi-bin /usr/lib/cgi-bin", "/cgi-bin"),
         Directive::everywhere(
             "AliasPreservePath",
             Shape::Flag,
-            "Whether an Alias with one argument appends to its file the part of the path that \
-             follows the path of the `<Location>`.",
+            "How an Alias with one argument in `<Location>` finds its file. On: the rest of the \
+             request's path, after the section's path, is appended to PATH. Off: PATH alone is \
+             the file.",
             |target, arguments| {
                 target
                     .changes
@@ -53,22 +54,25 @@ pub const GROUP: Group = Group {
         Directive::host(
             "AliasMatch",
             words("REGEX PATH", 2, 2),
-            "The file for matching URL paths; `$1` and so on are inserted.",
+            "The file for URL paths that match. `$1` in PATH stands for the first group of the \
+             expression.",
             |target, arguments| alias_match(target, arguments, false),
         )
         .example("^/icons/(.*)$ /usr/share/icons/$1", "( /x"),
         Directive::host(
             "ScriptAliasMatch",
             words("REGEX PATH", 2, 2),
-            "Like AliasMatch; the file is a CGI program.",
+            "Like AliasMatch. The file is a CGI program.",
             |target, arguments| alias_match(target, arguments, true),
         )
         .example("^/cgi/([^/]+) /usr/lib/cgi-bin/$1", "( /x"),
         Directive::host(
             "UserDir",
             words("FOLDER...|URL|disabled [NAME]...|enabled NAME...", 1, ANY),
-            "The users' pages for `/~NAME/`: a folder in their homes, `/web` for /web/NAME, or \
-             `/home/*/www`. The first existing folder is used. A URL redirects.",
+            "The folder for URL paths that begin with `/~NAME/`. `public_html` is a folder in the \
+             user's home. `/web` means /web/NAME. In `/home/*/www`, NAME replaces the star. If \
+             there are several folders, the first that exists is used. A URL redirects the \
+             request.",
             user_dir,
         )
         .otherwise("disabled")
@@ -76,8 +80,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "AllowEncodedSlashes",
             Shape::Choice(&["Off", "On", "NoDecode"]),
-            "The meaning of `%2F` in a path: refused with 404 (Off), a slash (On), or not \
-             decoded (NoDecode).",
+            "The meaning of `%2F` in a path. Off: the request gets 404. On: it is a slash. \
+             NoDecode: it stays `%2F`.",
             |target, arguments| {
                 target.host.mapping.encoded_slashes = match arguments.choice()? {
                     "On" => Some(EncodedSlashes::Decoded),
@@ -91,8 +95,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DirectorySlash",
             Shape::Flag,
-            "Whether a folder's path without its final slash is redirected to the path with the \
-             slash.",
+            "Whether a request for a folder without its final slash is redirected to the path \
+             with the slash.",
             |target, arguments| {
                 target
                     .changes
@@ -105,7 +109,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DirectoryIndexRedirect",
             words("On|Off|permanent|temp|seeother|STATUS", 1, 1),
-            "Whether a folder redirects to its index instead of sending the index. On means temp.",
+            "Whether a request for a folder is redirected to the folder's index file. Off: the \
+             index file is sent. On means temp.",
             |target, arguments| {
                 let status = index_redirect(arguments)?;
                 target.changes.push(Change::DirectoryIndexRedirect(status));
@@ -118,7 +123,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "FallbackResource",
             words("/URL-PATH|disabled", 1, 1),
-            "The URL path that answers if there is no file.",
+            "The URL path that answers if the requested file does not exist.",
             |target, arguments| {
                 let path = if arguments.filled(0)?.eq_ignore_ascii_case("disabled") {
                     None
@@ -135,8 +140,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AcceptPathInfo",
             Shape::Choice(&["Default", "On", "Off"]),
-            "Whether a file also answers paths below it. By default scripts do and other files \
-             do not.",
+            "Whether a file also answers for paths that go on after its name, such as \
+             `/file/more`. Default: scripts do, and other files do not.",
             |target, arguments| {
                 let accept = match arguments.choice()? {
                     "On" => Some(true),
@@ -156,8 +161,8 @@ pub const GROUP: Group = Group {
                 1,
                 ANY,
             ),
-            "The directives that .htaccess files of these folders may use. The files are read \
-             once and watched.",
+            "The classes of directives that .htaccess files in these folders may use. The server \
+             reads the files once and watches them for changes.",
             allow_override,
         )
         .otherwise("None")
@@ -165,7 +170,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AllowOverrideList",
             words("None|DIRECTIVE...", 1, ANY),
-            "Directives that a .htaccess may use in addition to AllowOverride.",
+            "The directives that a .htaccess file may use in addition to those of AllowOverride.",
             allow_override_list,
         )
         .otherwise("None")
@@ -173,7 +178,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "AccessFileName",
             words("NAME...", 1, ANY),
-            "The names of .htaccess files.",
+            "The names under which the server looks for .htaccess files.",
             |target, arguments| {
                 let mut names = Vec::new();
                 for index in 0..arguments.words.len() {
@@ -195,7 +200,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DirectoryIndex",
             words("NAME...|disabled", 1, ANY),
-            "The index files of a folder. The first existing file is used.",
+            "The names of a folder's index file. The first file that exists is used.",
             directory_index,
         )
         .htaccess(INDEXES)
@@ -204,8 +209,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ErrorDocument",
             words("STATUS /URL-PATH|TEXT", 2, 2),
-            "The page or text in place of the built-in page of a 4xx or 5xx status. A text is HTML. \
-             Variables of expressions (`%{REQUEST_URI}`, `%{escape:%{REQUEST_URI}}`) may stand in it.",
+            "The page or text that replaces the built-in page of a 4xx or 5xx status. A text is \
+             sent as HTML. Variables of expressions (`%{REQUEST_URI}`, \
+             `%{escape:%{REQUEST_URI}}`) may stand in the argument.",
             error_document,
         )
         .htaccess(FILE_INFO)

@@ -14,7 +14,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "PerlInterpreter",
             words("PROGRAM", 1, 1),
-            "The perl that runs the site: a name on PATH or a file.",
+            "The perl that runs the site's code: a name on PATH, or a file.",
             interpreter,
         )
         .default("perl")
@@ -31,7 +31,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "PerlTaintCheck",
             Shape::Flag,
-            "Off or On: `PerlSwitches -T`.",
+            "On means `PerlSwitches -T`.",
             |target, arguments| add_switch(target, arguments, "-T"),
         )
         .otherwise("Off")
@@ -39,7 +39,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "PerlWarn",
             Shape::Flag,
-            "Off or On: `PerlSwitches -w`.",
+            "On means `PerlSwitches -w`.",
             |target, arguments| add_switch(target, arguments, "-w"),
         )
         .otherwise("Off")
@@ -48,7 +48,8 @@ pub const GROUP: Group = Group {
             "PerlForkLint",
             Shape::Choice(&["Warn", "Refuse", "Off"]),
             "What happens if Perl has sockets, database handles, event loops, threads, timers or \
-             child processes when its first worker is forked: a line in the log, or no start.",
+             child processes just before the first worker is forked. Warn: a line in the log. \
+             Refuse: the server does not start.",
             |target, arguments| {
                 target.team.perl.fork_lint = Some(match arguments.choice()? {
                     "Refuse" => ForkLint::Refuse,
@@ -63,8 +64,9 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MergeWorkerMemory",
             Shape::Flag,
-            "Whether the kernel merges equal pages of the workers (KSM, Linux 6.4). The kernel's \
-             merging must run: `echo 1 > /sys/kernel/mm/ksm/run`.",
+            "Whether the kernel merges memory pages with equal content among the workers (KSM, \
+             Linux 6.4 or later). The kernel's merging must be switched on: `echo 1 > \
+             /sys/kernel/mm/ksm/run`.",
             |target, arguments| {
                 target.team.perl.merges_memory = Some(arguments.flag()?);
                 Ok(())
@@ -75,9 +77,9 @@ pub const GROUP: Group = Group {
         Directive::server(
             "ZygoteWarmup",
             words("URL...", 1, ANY),
-            "Requests that run before the first worker is forked, so that all workers share what \
-             they load, compile and cache: URL paths, or URLs with the name of a host. No client's \
-             request sees data of these requests.",
+            "Requests that the server runs itself before it forks the first worker. Each is a URL \
+             path, or a URL with the name of a host. All workers share what these requests load, \
+             compile and cache. No client's request sees data of these requests.",
             warm_up,
         )
         .example("/ /search?q=a http://shop.example/", "search")
@@ -88,8 +90,8 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 1000,
             },
-            "How often the requests of ZygoteWarmup run. The log compares the first and the last \
-             round.",
+            "How many times the requests of ZygoteWarmup run. The log compares the first and the \
+             last round.",
             |target, arguments| {
                 target.team.perl.warmup.rounds = Some(arguments.number_u32()?);
                 Ok(())
@@ -103,7 +105,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 3600,
             },
-            "How long all requests of ZygoteWarmup together may take.",
+            "How long all requests of ZygoteWarmup may take together.",
             |target, arguments| {
                 target.team.perl.warmup.timeout = Some(arguments.time()?);
                 Ok(())
@@ -115,9 +117,10 @@ pub const GROUP: Group = Group {
         Directive::server(
             "ZygoteWarmupFailure",
             Shape::Choice(&["Warn", "Refuse"]),
-            "What happens if a request of ZygoteWarmup gets a status from 500 on, ends the process \
-             or takes too long: a line in the log, or no start. After an end or a timeout, the \
-             workers start without a warm-up.",
+            "What happens if a request of ZygoteWarmup gets a status from 500 on, ends the \
+             process or takes too long. Warn: a line in the log. Refuse: the server does not \
+             start. With Warn, after an ended process or a timeout, the workers start without a \
+             warm-up.",
             |target, arguments| {
                 target.team.perl.warmup.refuses = Some(arguments.choice()? == "Refuse");
                 Ok(())
@@ -128,7 +131,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlModule",
             words("MODULE...", 1, ANY),
-            "Modules to load before the workers are forked.",
+            "Modules that are loaded before the workers are forked.",
             modules,
         )
         .example("CGI DBI", "not-a-module")
@@ -136,22 +139,23 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlLoadModule",
             words("MODULE...", 1, ANY),
-            "Like PerlModule, but at once: the module may define directives \
-             (Apache2::Module::add) for the following lines.",
+            "Like PerlModule, but the module is loaded at once. It may define directives for the \
+             lines that follow (Apache2::Module::add).",
             modules,
         )
         .example("CGI", "not-a-module"),
         Directive::everywhere(
             "Perl",
             words("CODE", 1, ANY),
-            "A `<Perl>` section of one line.",
+            "One line of Perl, as in a `<Perl>` section.",
             |_, _| Ok(()),
         )
         .example("our $ServerAdmin = 'me@example.org';", "}"),
         Directive::host(
             "PerlRequire",
             words("FILE...", 1, ANY),
-            "Perl files to run before the workers are forked, under ServerRoot or in @INC.",
+            "Perl files that run before the workers are forked. They lie below ServerRoot or in \
+             @INC.",
             |target, arguments| require(target, arguments, PreloadStage::Require),
         )
         .example("startup.pl", "\"\"")
@@ -159,7 +163,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlConfigRequire",
             words("FILE...", 1, ANY),
-            "Like PerlRequire, before all others.",
+            "Like PerlRequire. These files run before those of PerlRequire and the modules of \
+             PerlModule.",
             |target, arguments| require(target, arguments, PreloadStage::ConfigRequire),
         )
         .example("startup.pl", "\"\"")
@@ -167,7 +172,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlPostConfigRequire",
             words("FILE...", 1, ANY),
-            "Like PerlRequire, after the modules.",
+            "Like PerlRequire. These files run after the modules are loaded.",
             |target, arguments| require(target, arguments, PreloadStage::PostConfigRequire),
         )
         .example("startup.pl", "\"\"")
@@ -175,7 +180,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlPreloadScript",
             words("registry|perlrun|fork|rewind|auto FILE...", 2, ANY),
-            "Scripts to compile before the workers are forked, for the rung they will run on.",
+            "Scripts that are compiled before the workers are forked. The first argument is the \
+             rung on which they will run.",
             scripts,
         )
         .example("registry /srv/www/hello.pl", "cgi /srv/www/hello.pl")
@@ -183,13 +189,14 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlOptions",
             words("[+|-]OPTION...", 1, ANY),
-            "ParseHeaders: printed output begins with headers. SetupEnv: %ENV is filled. \
-             GlobalRequest: `Apache2::RequestUtil->request` returns the request. MergeHandlers: \
-             handlers follow those of outer sections instead of replacing them. Outside of \
-             sections, -Enable switches Perl off, and a phase such as -Authen switches this phase \
-             off. In a `<VirtualHost>`, +Clone gives the host its own workers. +Parent also gives \
-             it its own Perl, which loads only what stands in this host (+InheritSwitches: with \
-             the main server's PerlSwitches).",
+            "ParseHeaders: what a script prints begins with header fields. SetupEnv: %ENV is \
+             filled. GlobalRequest: `Apache2::RequestUtil->request` returns the request. \
+             MergeHandlers: a section's handlers run after the handlers of outer sections and do \
+             not replace them. Outside of sections, -Enable switches Perl off, and the name of a \
+             phase switches this phase off, such as -Authen. In a `<VirtualHost>`, +Clone gives \
+             the host its own workers. +Parent gives it its own workers and its own Perl, which \
+             loads only what this host names. +InheritSwitches gives that Perl the main server's \
+             PerlSwitches.",
             options,
         )
         .otherwise("None")
@@ -197,14 +204,14 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlSendHeader",
             Shape::Flag,
-            "On: `PerlOptions +ParseHeaders`.",
+            "On means `PerlOptions +ParseHeaders`.",
             |target, arguments| switch(target, arguments, perl_option::PARSE_HEADERS),
         )
         .otherwise("Off"),
         Directive::everywhere(
             "PerlSetupEnv",
             Shape::Flag,
-            "Off: `PerlOptions -SetupEnv`.",
+            "Off means `PerlOptions -SetupEnv`.",
             |target, arguments| switch(target, arguments, perl_option::SETUP_ENV),
         )
         .otherwise("On for perl-script, Off for modperl"),

@@ -33,8 +33,8 @@ pub const GROUP: Group = Group {
     rows: &[
         phase(
             "PerlInitHandler",
-            "Runs first: PerlPostReadRequestHandler outside of sections, PerlHeaderParserHandler \
-             inside a section.",
+            "Runs first. Outside of sections it is a PerlPostReadRequestHandler. Inside a section \
+             it is a PerlHeaderParserHandler.",
             |target, arguments| {
                 let phase = if target.in_section {
                     Phase::HeaderParser
@@ -46,63 +46,66 @@ pub const GROUP: Group = Group {
         ),
         server_phase(
             "PerlPostReadRequestHandler",
-            "Runs when the request has been read.",
+            "Runs when the server has read the head of the request.",
             |target, arguments| push(target, arguments, Phase::PostReadRequest),
         ),
         server_phase(
             "PerlTransHandler",
-            "Maps the URI to a file name; the first that does not decline decides.",
+            "Maps the URI to a file name. The first handler that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Trans),
         ),
         server_phase(
             "PerlMapToStorageHandler",
-            "Replaces the lookup of the file; the first that does not decline decides.",
+            "Replaces the lookup of the file. The first handler that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::MapToStorage),
         ),
         phase(
             "PerlHeaderParserHandler",
-            "Runs first after the sections are known.",
+            "Runs first after the sections of the request are known.",
             |target, arguments| push(target, arguments, Phase::HeaderParser),
         ),
         phase(
             "PerlAccessHandler",
-            "Decides about the client, by address and the like; all must agree.",
+            "Decides whether the client may make the request, by its address and the like. All \
+             handlers must agree.",
             |target, arguments| push(target, arguments, Phase::Access),
         ),
         phase(
             "PerlAuthenHandler",
-            "Authenticates the user; the first that does not decline decides.",
+            "Authenticates the user. The first handler that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Authen),
         ),
         phase(
             "PerlAuthzHandler",
-            "Authorises the user; the first that does not decline decides.",
+            "Authorises the user. The first handler that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Authz),
         ),
         phase(
             "PerlTypeHandler",
-            "Chooses the content type and the handler; the first that does not decline decides.",
+            "Chooses the content type and the handler. The first handler that does not decline \
+             decides.",
             |target, arguments| push(target, arguments, Phase::Type),
         ),
         phase(
             "PerlFixupHandler",
-            "Runs last before the response.",
+            "Runs last before the response phase.",
             |target, arguments| push(target, arguments, Phase::Fixup),
         ),
         phase(
             "PerlLogHandler",
-            "Runs when the client has the response.",
+            "Runs when the client has got the response.",
             |target, arguments| push(target, arguments, Phase::Log),
         ),
         phase(
             "PerlInputFilterHandler",
-            "Filters the body of a request that Perl answers (Apache2::Filter), in the order \
-             written.",
+            "Filters the body of a request that Perl answers (Apache2::Filter). The filters run \
+             in the order in which they are written.",
             |target, arguments| push(target, arguments, Phase::InputFilter),
         ),
         phase(
             "PerlOutputFilterHandler",
-            "Filters the body of Perl's response (Apache2::Filter). Flushed output passes at once.",
+            "Filters the body of Perl's response (Apache2::Filter). Flushed output passes the \
+             filters at once.",
             |target, arguments| push(target, arguments, Phase::OutputFilter),
         ),
         phase(
@@ -117,17 +120,17 @@ pub const GROUP: Group = Group {
         ),
         server_phase(
             "PerlChildExitHandler",
-            "Runs in each worker when it ends.",
+            "Runs in each worker when the worker ends.",
             |target, arguments| push(target, arguments, Phase::ChildExit),
         ),
         server_phase(
             "PerlOpenLogsHandler",
-            "Runs after everything has loaded, before PerlPostConfigHandler; must return OK.",
+            "Runs after everything has loaded, before PerlPostConfigHandler. It must return OK.",
             |target, arguments| push(target, arguments, Phase::OpenLogs),
         ),
         server_phase(
             "PerlPostConfigHandler",
-            "Runs after everything has loaded, before the workers are forked; must return OK.",
+            "Runs after everything has loaded, before the workers are forked. It must return OK.",
             |target, arguments| push(target, arguments, Phase::PostConfig),
         ),
     ],

@@ -14,18 +14,18 @@ pub const GROUP: Group = Group {
             "The `<PerlPool>` whose workers run the Perl of this host or section.",
             assign,
         )
-        .otherwise("the host's")
+        .otherwise("the workers of the host")
         .example("shop", "\"\"")
         .inside_only(),
         Directive::server(
             "PerlPoolCgroup",
             words("PATH [FILE=VALUE]...", 1, ANY),
-            "The cgroup (v2) of the pool's processes, and values for its files, such as \
-             memory.max=2G. The server makes the cgroup. A path without `/` at its start lies \
-             below the server's own cgroup.",
+            "The cgroup (version 2) of the pool's processes, which the server makes. FILE=VALUE \
+             writes a value to a file of the cgroup, such as memory.max=2G. A path that does not \
+             begin with `/` lies below the server's own cgroup.",
             cgroup,
         )
-        .otherwise("the server's")
+        .otherwise("the server's own cgroup")
         .example("shop memory.max=2G pids.max=200", "../shop")
         .pool_only(),
     ],
@@ -35,8 +35,8 @@ fn assign(target: &mut Target, arguments: &Arguments) -> Applied {
     let name = arguments.filled(0)?.to_owned();
     if target.in_section && target.scope.is_none() {
         let message =
-            "expected PerlPool in <Location>, <Directory> or <Files> itself, because the \
-                       pool must be known before the request is";
+            "expected PerlPool in <Location>, <Directory> or <Files> itself, because the pool \
+             must be known before the request is";
         return Err(arguments.fault(0, message));
     }
     if !target.in_section {

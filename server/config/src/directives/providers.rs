@@ -15,9 +15,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlAddAuthzProvider",
             PROVIDER,
-            "The handler of `Require NAME WORDS`. It gets the request and the words, and returns \
-             one of Apache2::Const's AUTHZ_GRANTED, AUTHZ_DENIED, AUTHZ_NEUTRAL, \
-             AUTHZ_DENIED_NO_USER.",
+            "The handler of `Require NAME WORDS`. It gets the request and the words. It returns \
+             one of these constants of Apache2::Const: AUTHZ_GRANTED, AUTHZ_DENIED, \
+             AUTHZ_NEUTRAL, AUTHZ_DENIED_NO_USER.",
             |target, arguments| {
                 let (name, handler) = provider(target, arguments)?;
                 target.environment.authorizers.insert(name, handler);
@@ -29,8 +29,8 @@ pub const GROUP: Group = Group {
             "PerlAddAuthnProvider",
             PROVIDER,
             "The handler of `AuthBasicProvider NAME`. It gets the request, the user and the \
-             password, and returns one of Apache2::Const's AUTH_GRANTED, AUTH_DENIED, \
-             AUTH_USER_NOT_FOUND.",
+             password. It returns one of these constants of Apache2::Const: AUTH_GRANTED, \
+             AUTH_DENIED, AUTH_USER_NOT_FOUND.",
             |target, arguments| {
                 let (name, handler) = provider(target, arguments)?;
                 target.environment.authenticators.insert(name, handler);
@@ -41,16 +41,16 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlPreConnectionHandler",
             words("HANDLER...", 1, ANY),
-            "Runs with the connection, before the first request of the connection that a worker \
-             sees. Any result but OK or DECLINED refuses the request.",
+            "Runs with the connection as its argument, before the first request of the connection \
+             that a worker sees. Any result except OK and DECLINED refuses the request.",
             |target, arguments| push(target, arguments, Phase::PreConnection),
         )
         .example("My::Gate", "My:Gate"),
         Directive::host(
             "PerlProcessConnectionHandler",
             words("HANDLER...", 1, ANY),
-            "Serves the connection instead of HTTP: a worker gets the accepted socket as \
-             `$c->client_socket`. The host is chosen by address and port; TLS and the PROXY \
+            "Serves the connection instead of HTTP. A worker gets the accepted socket as \
+             `$c->client_socket`. The host is chosen by address and port. TLS and the PROXY \
              protocol are not available.",
             |target, arguments| push(target, arguments, Phase::ProcessConnection),
         )
@@ -72,8 +72,8 @@ fn handler(arguments: &Arguments, index: usize) -> Result<String, Fault> {
         Ok(text.to_string())
     } else {
         let message = format!(
-            "expected a handler such as My::Module, My::Module::sub or My::Module->method, \
-                 not `{text}`"
+            "expected a handler such as My::Module, My::Module::sub or My::Module->method, not \
+             `{text}`"
         );
         Err(arguments.fault(index, message))
     }

@@ -17,16 +17,17 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPass",
             words("[URL-PATH] !|URL [NAME=VALUE|nocanon]...", 1, ANY),
-            "The back end or balancer for a URL path and everything below it; `!` excludes a \
-             path. The first matching line applies. In `<Location>` the path is the section's.",
+            "The back end or balancer for a URL path and everything below it. `!` excludes a \
+             path. The first matching line applies. In `<Location>`, the URL path is left out, \
+             and the section's path counts.",
             |target, arguments| passes::pass(target, arguments, false),
         )
         .example("/app http://127.0.0.1:8081/", "/app gopher://127.0.0.1/"),
         Directive::everywhere(
             "ProxyPassMatch",
             words("[REGEX] !|URL [NAME=VALUE|nocanon]...", 1, ANY),
-            "Like ProxyPass for paths that match an expression; `$1` in the URL is its first \
-             group.",
+            "Like ProxyPass, for paths that match an expression. `$1` in the URL stands for the \
+             first group of the expression.",
             |target, arguments| passes::pass(target, arguments, true),
         )
         .example(
@@ -36,15 +37,15 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPassReverse",
             words("[URL-PATH] URL", 1, 2),
-            "In Location, Content-Location and URI fields of a back end, replaces the URL at the \
-             beginning by the path.",
+            "Changes the fields Location, Content-Location and URI of a back end's response. If \
+             the value begins with the URL, the path replaces this beginning.",
             passes::reverse,
         )
         .example("/app http://127.0.0.1:8081/", "app http://127.0.0.1:8081/"),
         Directive::everywhere(
             "ProxyPassReverseCookieDomain",
             words("INTERNAL PUBLIC", 2, 2),
-            "Replaces the domain of a back end's cookies.",
+            "Replaces the domain INTERNAL in cookies of back ends by PUBLIC.",
             |target, arguments| {
                 let (from, to) = pair(arguments)?;
                 target.changes.push(Change::CookieDomain(from, to));
@@ -55,7 +56,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPassReverseCookiePath",
             words("INTERNAL PUBLIC", 2, 2),
-            "Replaces the beginning of the path of a back end's cookies.",
+            "Changes the path in cookies of back ends. If it begins with INTERNAL, PUBLIC \
+             replaces this beginning.",
             |target, arguments| {
                 let (from, to) = pair(arguments)?;
                 target.changes.push(Change::CookiePath(from, to));
@@ -66,7 +68,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPreserveHost",
             Shape::Flag,
-            "Whether back ends see the client's Host field instead of their own name.",
+            "The Host field that back ends get. On: the client's. Off: the back end's own name.",
             |target, arguments| {
                 target.changes.push(Change::PreserveHost(arguments.flag()?));
                 Ok(())
@@ -76,7 +78,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyAddHeaders",
             Shape::Flag,
-            "Whether back ends get X-Forwarded-For, -Host, -Proto and -Server.",
+            "Whether back ends get X-Forwarded-For, X-Forwarded-Host, X-Forwarded-Proto and \
+             X-Forwarded-Server.",
             |target, arguments| {
                 target
                     .changes
@@ -88,7 +91,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyAddForwarded",
             Shape::Flag,
-            "Whether back ends also get Forwarded (RFC 7239), as \
+            "Whether back ends also get the field Forwarded (RFC 7239), such as \
              `for=192.0.2.1;host=example.org;proto=https`.",
             |target, arguments| {
                 target
@@ -101,7 +104,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyForwarded",
             Shape::Choice(&["append", "replace"]),
-            "Whether the client's Forwarded and X-Forwarded-* are extended or replaced.",
+            "What happens to the client's Forwarded and X-Forwarded-* fields. append: the server \
+             adds its values. replace: the server replaces the client's values.",
             |target, arguments| {
                 let rule = match arguments.choice()? {
                     "replace" => Forwarded::Replace,
@@ -115,9 +119,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ProxyVia",
             Shape::Choice(&["Off", "On", "Full", "Block"]),
-            "The field Via of requests to HTTP back ends and of their responses: passed on (Off), \
-             extended by this server (On), with its version (Full). Block removes the field from \
-             requests.",
+            "The field Via in requests to HTTP back ends and in their responses. Off: it is \
+             passed on unchanged. On: the server adds itself. Full: the server adds itself with \
+             its version. Block: the field is removed from requests.",
             |target, arguments| {
                 let via = match arguments.choice()? {
                     "On" => Via::On,
@@ -134,7 +138,7 @@ pub const GROUP: Group = Group {
             "ProxyErrorOverride",
             words("On|Off [STATUS...]", 1, ANY),
             "Whether this server's error page replaces a back end's response with status 400 or \
-             above.",
+             above. If statuses are named, only responses with these statuses are replaced.",
             error_override,
         )
         .default("Off")
@@ -142,8 +146,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyTimeout",
             SECONDS,
-            "How long a back end may be silent. If its response has not begun, the client gets \
-             504. Otherwise the response is cut off.",
+            "How long a back end may send nothing. If its response has not begun by then, the \
+             client gets 504. Otherwise the response is cut off.",
             |target, arguments| {
                 target.changes.push(Change::ProxyTimeout(arguments.time()?));
                 Ok(())
@@ -154,7 +158,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyWebsocketIdleTimeout",
             SECONDS,
-            "How long an upgraded connection may be silent on both sides.",
+            "How long an upgraded connection, such as a WebSocket, may carry nothing in either \
+             direction.",
             |target, arguments| {
                 target
                     .changes
@@ -167,9 +172,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BalancerMember",
             words("[balancer://NAME] URL [NAME=VALUE]...", 1, ANY),
-            "A member of a balancer; in `<Proxy balancer://NAME>` the name is the section's. \
-             Parameters: loadfactor, max, smax, ttl, timeout, connectiontimeout, retry, route, \
-             status, slowstart, failontimeout and disablereuse.",
+            "A back end that is a member of a balancer. In `<Proxy balancer://NAME>`, the first \
+             argument is left out. Parameters: loadfactor, max, smax, ttl, timeout, \
+             connectiontimeout, retry, route, status, slowstart, failontimeout and disablereuse.",
             members::member,
         )
         .example(
@@ -198,8 +203,9 @@ pub const GROUP: Group = Group {
         Directive::server(
             "FastCgiServer",
             words("PATH [-processes N] [-initial-env NAME=VALUE]...", 1, ANY),
-            "A FastCGI program that this server starts, restarts and ends. `SetHandler \
-             \"proxy:fcgi://PATH\"` and `ProxyPass ... fcgi://PATH` with the same path use it.",
+            "A FastCGI program that this server starts, restarts and ends. Requests reach it by \
+             `SetHandler \"proxy:fcgi://PATH\"` or `ProxyPass ... fcgi://PATH` with the same \
+             path.",
             programs::program,
         )
         .aliases(&["FcgidServer"])
@@ -210,8 +216,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "FcgidInitialEnv",
             words("NAME [VALUE]", 1, 2),
-            "An environment variable for scripts of `SetHandler fcgid-script`. Without VALUE, the \
-             variable has its value in the server's own environment.",
+            "An environment variable for scripts of `SetHandler fcgid-script`. If VALUE is left \
+             out, the variable has its value in the server's own environment.",
             programs::initial_environment,
         )
         .aliases(&["DefaultInitEnv"])
@@ -222,7 +228,8 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 1000,
             },
-            "Processes of each script of `SetHandler fcgid-script`, started by its first request.",
+            "The number of processes of each script of `SetHandler fcgid-script`. The script's \
+             first request starts them.",
             |target, arguments| {
                 let processes = arguments.number_usize()?;
                 programs::scripts(target.site, |program| program.processes = processes);
@@ -234,8 +241,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "XSendFile",
             Shape::Flag,
-            "Whether the server sends the file or path that a program names in X-Sendfile, \
-             X-LIGHTTPD-send-file or X-Accel-Redirect.",
+            "Whether a program may name a file or path in X-Sendfile, X-LIGHTTPD-send-file or \
+             X-Accel-Redirect, which the server then sends.",
             |target, arguments| {
                 target.changes.push(Change::SendFile(arguments.flag()?));
                 Ok(())
@@ -245,7 +252,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "XSendFilePath",
             Shape::Path,
-            "A folder for files named by X-Sendfile.",
+            "A folder whose files a program may name in X-Sendfile.",
             |target, arguments| {
                 let root = arguments.path(0, &target.site.server_root)?;
                 target.changes.push(Change::SendFileRoot(root));

@@ -12,8 +12,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyVerify",
             Shape::Choice(&["require", "optional", "none", "optional_no_ca"]),
-            "Whether an `https://` back end must authenticate. `none` accepts any server at its \
-             address. There is one value for the server, because all hosts share the back ends.",
+            "Whether an `https://` back end must authenticate itself by a certificate. none: any \
+             server at its address is accepted. There is one value for the whole server, because \
+             all hosts share the back ends.",
             |target, arguments| {
                 let verify = matches!(arguments.choice()?, "require" | "optional");
                 once(&mut target.site.back_ends.tls.verify, verify, arguments)
@@ -23,7 +24,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyCheckPeerName",
             Shape::Flag,
-            "Whether a back end's certificate must be for the name in its URL.",
+            "Whether the certificate of a back end must be for the name in the back end's URL.",
             |target, arguments| {
                 let check = arguments.flag()?;
                 once(&mut target.site.back_ends.tls.check_name, check, arguments)
@@ -34,19 +35,19 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyCACertificateFile",
             Shape::Path,
-            "The authorities that may sign back ends' certificates, in PEM.",
+            "The certificates of the authorities that may sign back ends' certificates, in PEM.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 once(&mut target.site.back_ends.tls.authorities, file, arguments)
             },
         )
-        .otherwise("those the system trusts")
+        .otherwise("the authorities that the system trusts")
         .example("/etc/ssl/internal.pem", "/one /two"),
         Directive::host(
             "SSLProxyCACertificatePath",
             Shape::Path,
-            "A folder of authorities that may sign back ends' certificates: PEM files with the \
-             names that `openssl rehash` makes.",
+            "A folder with the certificates of the authorities that may sign back ends' \
+             certificates. Its PEM files have the names that `openssl rehash` makes.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 once(
@@ -74,7 +75,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyCARevocationPath",
             Shape::Path,
-            "A folder of such lists: PEM files with the names that `openssl rehash` makes.",
+            "A folder with revocation lists for back ends' certificates. Its PEM files have the \
+             names that `openssl rehash` makes.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 once(
@@ -88,7 +90,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyCARevocationCheck",
             revocation::SHAPE,
-            "The certificates that are looked up in the lists, as with SSLCARevocationCheck.",
+            "The certificates that are looked up in the revocation lists. The values have the \
+             meaning of those of SSLCARevocationCheck.",
             |target, arguments| {
                 let check = revocation::check(arguments)?;
                 once(
@@ -98,13 +101,13 @@ pub const GROUP: Group = Group {
                 )
             },
         )
-        .otherwise("chain if there is any list, else none")
+        .otherwise("chain if there are revocation lists, else none")
         .example("leaf", "all"),
         Directive::host(
             "SSLProxyMachineCertificateFile",
             Shape::Path,
-            "The certificate and key, in one PEM file, for back ends that request a client \
-             certificate.",
+            "The server's own certificate and key, in one PEM file, for back ends that request a \
+             client certificate.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 once(&mut target.site.back_ends.tls.identity, file, arguments)
@@ -115,7 +118,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyMachineCertificateChainFile",
             Shape::Path,
-            "The certificates between SSLProxyMachineCertificateFile's and the root, in PEM.",
+            "The intermediate certificates in PEM: those between the certificate of \
+             SSLProxyMachineCertificateFile and the root.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 once(

@@ -23,8 +23,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MaxRangeOverlaps",
             words(USAGE, 1, 1),
-            "The most ranges of a request that overlap or adjoin the range before them. Such \
-             ranges are merged. A request with more gets the whole content.",
+            "The most ranges of a request that overlap or adjoin the range before them. The \
+             server merges such ranges. A request with more such ranges gets the whole content.",
             |target, arguments| {
                 let limit = limit(arguments, RangeLimits::default().overlaps)?;
                 target.changes.push(Change::MaxRangeOverlaps(limit));
@@ -36,8 +36,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MaxRangeReversals",
             words(USAGE, 1, 1),
-            "The most overlapping ranges of a request that begin before the range with which they \
-             are merged. A request with more gets the whole content.",
+            "The most ranges of a request that overlap an earlier range and begin before it. The \
+             server merges such ranges. A request with more such ranges gets the whole content.",
             |target, arguments| {
                 let limit = limit(arguments, RangeLimits::default().reversals)?;
                 target.changes.push(Change::MaxRangeReversals(limit));

@@ -156,7 +156,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_dialup.c",
-        why: "it is Apache's example of a slow modem: MaxConcurrentReqs and ClientRequestRate limit clients",
+        why: "the module is Apache's example of a slow modem: MaxConcurrentReqs and \
+              ClientRequestRate limit clients",
         directives: &["ModemStandard"],
     },
     Refused {
@@ -176,7 +177,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_fcgid.c",
-        why: "a program gets every field but Authorization as HTTP_NAME: CGIPassAuth adds that field",
+        why: "a program gets every field except Authorization as HTTP_NAME: CGIPassAuth adds \
+              Authorization",
         directives: &["FcgidPassHeader", "PassHeader"],
     },
     Refused {

@@ -9,8 +9,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "RemoteIPProxyProtocol",
             Shape::Flag,
-            "Every TCP connection must begin with a PROXY header (version 1 or 2), which names \
-             the client. Other connections are closed.",
+            "On: every TCP connection must begin with a PROXY header (version 1 or 2), which \
+             names the client. Connections without a PROXY header are closed.",
             |target, arguments| {
                 target.site.limits.proxy_protocol = arguments.flag()?;
                 Ok(())
@@ -21,7 +21,7 @@ pub const GROUP: Group = Group {
             "RemoteIPHeader",
             words("FIELD", 1, 1),
             "The request field in which trusted proxies name the client. The client is the last \
-             address that is not a trusted proxy's.",
+             address in the field that does not belong to a trusted proxy.",
             |target, arguments| {
                 let name = arguments.filled(0)?;
                 let is_token = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -38,39 +38,40 @@ pub const GROUP: Group = Group {
         Directive::server(
             "RemoteIPInternalProxy",
             words("ADDRESS[/BITS]...", 1, ANY),
-            "The proxies of the site's own network, whose RemoteIPHeader counts, whatever client it \
-             names. By default there are none.",
+            "The proxies of the site's own network. The server believes their RemoteIPHeader, \
+             whatever client it names. By default there are none.",
             |target, arguments| proxies(target, arguments, ProxyKind::Internal),
         )
         .example("10.0.0.0/8 127.0.0.1", "proxy.example.com"),
         Directive::server(
             "RemoteIPTrustedProxy",
             words("ADDRESS[/BITS]...", 1, ANY),
-            "Proxies whose RemoteIPHeader counts if it names a client with a public address. A \
-             private address is not believed, and the client is then the last proxy.",
+            "Other trusted proxies. The server believes their RemoteIPHeader if it names a client \
+             with a public address. If it names a private address, the last proxy counts as the \
+             client.",
             |target, arguments| proxies(target, arguments, ProxyKind::Trusted),
         )
         .example("192.0.2.0/24 2001:db8::/32", "proxy.example.com"),
         Directive::server(
             "RemoteIPInternalProxyList",
             Shape::Path,
-            "A file of addresses for RemoteIPInternalProxy, separated by spaces or lines. The words \
-             from `#` to the end of a line are a comment. Read again by a reload.",
+            "A file of addresses for RemoteIPInternalProxy, separated by spaces or lines. A \
+             comment goes from `#` to the end of the line. A reload reads the file again.",
             |target, arguments| listed(target, arguments, ProxyKind::Internal),
         )
         .example("/dev/null", "/one /two"),
         Directive::server(
             "RemoteIPTrustedProxyList",
             Shape::Path,
-            "A file of addresses for RemoteIPTrustedProxy, in the same form.",
+            "A file of addresses for RemoteIPTrustedProxy, in the form of \
+             RemoteIPInternalProxyList.",
             |target, arguments| listed(target, arguments, ProxyKind::Trusted),
         )
         .example("/dev/null", "/one /two"),
         Directive::server(
             "RemoteIPProxyProtocolExceptions",
             words("ADDRESS[/BITS]...", 1, ANY),
-            "Clients whose connections begin without a PROXY header, such as a program that checks \
-             the server's health.",
+            "Clients that need no PROXY header, such as a program that checks the server's health.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     let network = network(arguments, index, arguments.filled(index)?, "")?;
@@ -82,7 +83,7 @@ pub const GROUP: Group = Group {
         .example("127.0.0.1 10.0.0.0/8", "monitor.example.com"),
         Directive::ignored(
             "RemoteIPProxiesHeader",
-            "the field stays as the client sent it",
+            "the field with the client's address stays as it was sent",
         ),
     ],
 };

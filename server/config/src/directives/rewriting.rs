@@ -19,10 +19,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Redirect",
             words("[STATUS] [/URL-PATH] URL", 1, 3),
-            "Redirects clients to the URL followed by the rest of the path. STATUS is permanent, \
-             temp (the default), seeother, gone, or a number. In a section without a URL path, all \
-             paths of the section are redirected to the URL alone. The URL may then contain \
-             variables such as `%{HTTP_HOST}`.",
+            "Redirects clients to the URL, to which the rest of the path is appended. STATUS is \
+             permanent, temp (the default), seeother, gone, or a number. In a section, the URL \
+             path may be left out. All paths of the section are then redirected to the URL alone, \
+             and the URL may contain variables such as `%{HTTP_HOST}`.",
             |target, arguments| redirect(target, arguments, None, false),
         )
         .htaccess(FILE_INFO)
@@ -30,7 +30,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RedirectMatch",
             words("[STATUS] REGEX URL", 1, 3),
-            "Redirects matching paths; `$1` and so on are inserted.",
+            "Redirects paths that match. `$1` in the URL stands for the first group of the \
+             expression.",
             |target, arguments| redirect(target, arguments, None, true),
         )
         .htaccess(FILE_INFO)
@@ -54,7 +55,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RedirectRelative",
             Shape::Flag,
-            "Whether redirects to a path of this server are sent without scheme and host.",
+            "Whether a redirect to a path of this server is sent as a path, without scheme and \
+             host.",
             |target, arguments| {
                 target
                     .changes
@@ -67,7 +69,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteEngine",
             Shape::Flag,
-            "Whether the rules of this scope run.",
+            "Whether the rewrite rules of this server, host or section run.",
             |target, arguments| {
                 target
                     .changes
@@ -80,9 +82,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteRule",
             words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
-            "Rewrites matching paths if the conditions before it are true. Flags: L END R F G P \
-             PT QSA QSD QSL NC NE NS C S N E CO T H B BNP BNE BCTLS DPI UnsafeAllow3F \
-             UnsafePrefixStat. With P the host of the target must be literal.",
+            "Rewrites paths that match, if the RewriteCond lines before the rule are true. Flags: \
+             L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B BNP BNE BCTLS DPI \
+             UnsafeAllow3F UnsafePrefixStat. With P, the host of the target must be literal: it \
+             contains no variable.",
             rule,
         )
         .htaccess(FILE_INFO)
@@ -90,7 +93,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteCond",
             words("TEXT [!]REGEX|TEST [FLAG,...]", 2, 3),
-            "A condition of the next RewriteRule.",
+            "A condition for the next RewriteRule.",
             condition,
         )
         .htaccess(FILE_INFO)
@@ -98,7 +101,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteBase",
             words("/URL-PATH", 1, 1),
-            "The URL path to which relative targets of a folder's rules are appended.",
+            "The URL path to which the rules of a folder append relative targets.",
             |target, arguments| {
                 let path = arguments.filled(0)?;
                 if !path.starts_with('/') {
@@ -117,7 +120,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteOptions",
             words("Inherit|InheritBefore|AllowAnyURI|...", 1, ANY),
-            "Inherit: the rules of outer sections run after these.",
+            "How rules are inherited. Inherit: the rules of outer sections run after the rules of \
+             this section.",
             options,
         )
         .htaccess(FILE_INFO)
@@ -130,8 +134,9 @@ pub const GROUP: Group = Group {
                 2,
                 ANY,
             ),
-            "The map of `${NAME:key}`. A changed file is read again. A program reads the key as \
-             a line and writes the value as a line within five seconds; `NULL` means no value.",
+            "The map of `${NAME:key}`. A file that has changed is read again. A program reads \
+             each key as a line and must write the value as a line within five seconds. The line \
+             `NULL` means that there is no value.",
             map,
         )
         .example("lower int:tolower", "lower dbm:/etc/map"),

@@ -10,17 +10,17 @@ pub const GROUP: Group = Group {
         Directive::server(
             "Listen",
             words("[ADDRESS:]PORT [https]", 1, 2),
-            "An address for connections; may be repeated. A port alone, or `*:PORT`, takes IPv4 \
-             and IPv6.",
+            "An address and port for connections. The directive may be repeated. A port alone, or \
+             `*:PORT`, takes connections over IPv4 and IPv6.",
             listen,
         )
         .aliases(&["Port"])
-        .otherwise("127.0.0.1:8080, or what `--listen` says")
+        .otherwise("127.0.0.1:8080, or the address of `--listen`")
         .example("8080", "eighty"),
         Directive::server(
             "ServerRoot",
             Shape::Path,
-            "The folder from which relative paths start.",
+            "The folder to which relative paths in the configuration refer.",
             |target, arguments| {
                 target.site.server_root = arguments.path(0, &target.site.server_root)?;
                 Ok(())
@@ -30,17 +30,19 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ServerName",
             words("[https://]HOST[:PORT]", 1, 1),
-            "The server's name, for its links and for SERVER_NAME. With https:// the links begin \
-             with https:// on every connection, because another server in front speaks TLS.",
+            "The server's name, which stands in its links and in SERVER_NAME. If another server \
+             in front speaks TLS, write the name with https://. The links then begin with \
+             https:// on every connection.",
             server_name,
         )
-        .otherwise("the request's Host")
+        .otherwise("the name in the request's Host field")
         .example("www.example.com", "\"two words\""),
         Directive::everywhere(
             "UseCanonicalName",
             Shape::Choice(&["Off", "On", "DNS"]),
-            "The source of SERVER_NAME, SERVER_PORT and links: the requested name (Off), or \
-             ServerName with its port (On). DNS means On: no address is looked up.",
+            "The source of SERVER_NAME and SERVER_PORT, and of names in links. Off: the name that \
+             the client requested. On: ServerName with its port. DNS has the effect of On, \
+             because no address is looked up.",
             |target, arguments| {
                 let canonical = arguments.choice()? != "Off";
                 if of_the_host(target) {
@@ -53,8 +55,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UseCanonicalPhysicalPort",
             Shape::Flag,
-            "Whether links and SERVER_PORT get the connection's port, and not ServerName's, if the \
-             client's Host names no port.",
+            "The port in links and SERVER_PORT if the client's Host field names no port. On: the \
+             connection's port. Off: ServerName's port.",
             |target, arguments| {
                 let physical = arguments.flag()?;
                 if of_the_host(target) {
@@ -67,8 +69,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "StrictHostCheck",
             Shape::Flag,
-            "Whether a request for a name that no host of the connection's address has gets 400, \
-             and not the first of these hosts. The value of this first host counts.",
+            "The answer to a request for a name that no host of the connection's address has. On: \
+             the request gets 400. Off: the first of these hosts answers. The value in this first \
+             host counts.",
             |target, arguments| {
                 target.host.names.strict = Some(arguments.flag()?);
                 Ok(())
@@ -78,14 +81,14 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ServerAlias",
             words("HOST...", 1, ANY),
-            "Further names of a virtual host; `*` and `?` match.",
+            "More names of a virtual host. `*` and `?` are wildcards.",
             server_alias,
         )
         .example("example.com *.example.com", "\"two words\""),
         Directive::host(
             "ServerAdmin",
             words("ADDRESS", 1, 1),
-            "The address for SERVER_ADMIN.",
+            "The address in SERVER_ADMIN.",
             |target, arguments| {
                 target.host.server_admin = Some(arguments.filled(0)?.to_string());
                 Ok(())
@@ -101,12 +104,14 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .otherwise("none is written"),
+        .otherwise("no file is written"),
         Directive::server(
             "FrontThreads",
             words("Auto|NUMBER", 1, 1),
-            "Threads of the server that make TLS handshakes and run long edge Lua scripts (1 to \
-             256). One of them owns all connections. Auto: as many as the process has cores.",
+            "The number of threads (1 to 256) of the front, the process that owns all \
+             connections. One thread owns the connections. All threads make TLS handshakes and \
+             run long edge Lua scripts (the scripts of LuaAttractRawURL and its relatives). Auto: \
+             as many threads as the process has cores.",
             front_threads,
         )
         .default("Auto")
@@ -114,8 +119,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "ProfileAlways",
             words("RATE|Off", 1, 1),
-            "Samples the Perl of all workers at this RATE (1 to 999 times per second) and keeps \
-             the samples of the last day, for `mehari profile --at` and `--from`.",
+            "Takes samples of the Perl of all workers, RATE times per second (1 to 999). The \
+             samples of the last day are kept for `mehari profile --at` and `--from`.",
             profile_always,
         )
         .default("Off")
@@ -123,7 +128,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "ProfileFolder",
             Shape::Path,
-            "The folder of the samples of ProfileAlways. It is created.",
+            "The folder for the samples of ProfileAlways. The server creates it.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 target.site.process.profile_folder = Some(folder);
@@ -138,7 +143,7 @@ pub const GROUP: Group = Group {
                 least: 1 << 20,
                 most: u64::MAX,
             },
-            "Bytes that ProfileFolder may hold. The oldest samples leave first.",
+            "The most bytes that ProfileFolder may hold. The oldest samples are removed first.",
             |target, arguments| {
                 target.site.process.profile_limit = Some(arguments.number()?);
                 Ok(())
@@ -149,8 +154,9 @@ pub const GROUP: Group = Group {
         Directive::server(
             "User",
             words("NAME|#NUMBER", 1, 1),
-            "The user that the front, workers and CGI programs become after the addresses are \
-             bound, if root starts the server. In a `<PerlPool>`: the user of the pool's Perl.",
+            "The user that the front, the workers and CGI programs become if root starts the \
+             server. They become this user after the addresses are bound. In a `<PerlPool>`: the \
+             user of the pool's Perl.",
             |target, arguments| {
                 let name = Some(arguments.filled(0)?.to_string());
                 match &mut target.pool {
@@ -166,8 +172,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "Group",
             words("NAME|#NUMBER", 1, 1),
-            "The group of the server's processes if root starts the server. The user's other \
-             groups are kept.",
+            "The group of the server's processes if root starts the server. The processes keep \
+             the user's other groups.",
             |target, arguments| {
                 let name = Some(arguments.filled(0)?.to_string());
                 match &mut target.pool {
@@ -186,7 +192,8 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 86_400,
             },
-            "How long a stop waits for running requests and deferred calls.",
+            "How long a stopping server waits for running requests and for deferred calls \
+             (`$r->after_response`).",
             |target, arguments| {
                 target.team.workers.stop_timeout = arguments.time()?;
                 Ok(())
@@ -197,21 +204,22 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Include",
             words("FILE|FOLDER|PATTERN", 1, 1),
-            "Reads other files here. A folder stands for all files below it.",
+            "Reads other files at this place. A folder stands for all files below it.",
             |target, arguments| include(target, arguments, false),
         )
         .example("/etc/mehari/site.conf", "\"\""),
         Directive::everywhere(
             "IncludeOptional",
             words("FILE|FOLDER|PATTERN", 1, 1),
-            "Reads other files here, if they exist.",
+            "Reads other files at this place, if they exist.",
             |target, arguments| include(target, arguments, true),
         )
         .example("conf.d/*.conf", "\"\""),
         Directive::everywhere(
             "Use",
             words("NAME [VALUE]...", 1, ANY),
-            "Reads the lines of a `<Macro>` here, with the values in place of the parameters.",
+            "Reads the lines of a `<Macro>` at this place. The values replace the macro's \
+             parameters.",
             |target, arguments| {
                 target.environment.used = Some(UseRequest {
                     name: arguments.filled(0)?.to_string(),
@@ -228,7 +236,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UndefMacro",
             words("NAME", 1, 1),
-            "Removes a `<Macro>`, so another may have its name.",
+            "Removes a `<Macro>`. Another macro may then have its name.",
             |target, arguments| {
                 target.environment.forgotten = Some(arguments.filled(0)?.to_string());
                 Ok(())
@@ -259,7 +267,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LoadModule",
             words("NAME_module FILE", 2, 2),
-            "Makes the module present for `<IfModule>`; loads nothing.",
+            "Makes the module present for `<IfModule>`. The server does not load FILE.",
             load_module,
         )
         .example("perl_module modules/mod_perl.so", "mod_perl.so x"),

@@ -9,10 +9,11 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CheckSpelling",
             Shape::Flag,
-            "Whether a GET or HEAD for a file that is missing is redirected to the file with a \
-             similar name: another case, or one character missing, added, mistyped or swapped with \
-             its neighbour. If no name fits best, a list of the similar names is sent (300). Hidden \
-             names are not suggested, nor any name where Perl handlers decide about access.",
+            "Whether a GET or HEAD request for a missing file is redirected to the file with a \
+             similar name. A similar name differs in upper and lower case, or by one character \
+             that is missing, added, mistyped or swapped with its neighbour. If no name fits \
+             best, the client gets a list of the similar names (300). Hidden names are never \
+             suggested. Where Perl handlers decide about access, no name is suggested.",
             |target, arguments| {
                 let on = arguments.flag()?;
                 target.changes.push(Change::CheckSpelling(on));
@@ -36,7 +37,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CheckBasenameMatch",
             Shape::Flag,
-            "Whether the list of CheckSpelling has the files that differ only in their suffixes.",
+            "Whether the list of CheckSpelling also has the files whose names differ only in \
+             their suffixes.",
             |target, arguments| {
                 let on = arguments.flag()?;
                 target.changes.push(Change::CheckBasenames(on));

@@ -12,11 +12,11 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Substitute",
             words("s/PATTERN/REPLACEMENT/[i][n][q|f]", 1, 1),
-            "Replaces each match of the pattern in each line of responses that pass the filter \
+            "Replaces each match of PATTERN in each line of a response that passes the filter \
              SUBSTITUTE (SetOutputFilter, AddOutputFilterByType, AddOutputFilter). Another \
-             character may stand in place of `/`. Flags: i ignores case, n takes the pattern as a \
-             fixed text, and with q no match of a later rule reaches from the replacement into its \
-             neighbours.",
+             character may stand in place of `/`. With the flag i, case does not matter. With n, \
+             PATTERN is a fixed text. With q, a match of a later rule cannot reach from the \
+             replacement into the text beside it.",
             |target, arguments| {
                 let rule = Substitution::parse(arguments.filled(0)?);
                 let rule = rule.map_err(|why| arguments.fault(0, why))?;
@@ -29,7 +29,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SubstituteMaxLineLength",
             words("BYTES[b|k|m|g]", 1, 1),
-            "The longest line that Substitute may read or make. A longer line ends the response.",
+            "The longest line that Substitute may read or make. If a line is longer, the response \
+             ends there.",
             |target, arguments| {
                 let bytes = length(arguments)?;
                 push(target, SubstitutionChange::LongestLine(bytes));
@@ -42,8 +43,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SubstituteInheritBefore",
             Shape::Flag,
-            "Whether the rules of outer sections are applied before those of this section. By \
-             default they are applied behind them.",
+            "When the rules of outer sections are applied. On: before the rules of this section. \
+             Off: after them.",
             |target, arguments| {
                 let on = arguments.flag()?;
                 push(target, SubstitutionChange::InheritBefore(on));

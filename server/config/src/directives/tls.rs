@@ -9,7 +9,7 @@ mod ciphers;
 
 const RESUMPTION: &str = "sessions resume by tickets, which need no store";
 const STAPLE: &str = "the server asks no OCSP responder here: SSLStaplingFile names the file of \
-     the response";
+                      the response";
 const LIBRARY: &str = "the TLS library has no such choice";
 const LIBRARY_RANDOM: &str = "random numbers come from the operating system";
 
@@ -19,8 +19,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLEngine",
             Shape::Choice(&["On", "Off", "Optional"]),
-            "Whether an address speaks TLS. A protocol in the address's `Listen` line (`Listen \
-             8443 https`) decides first.",
+            "Whether an address speaks TLS. If the address's `Listen` line names a protocol \
+             (`Listen 8443 https`), that protocol decides.",
             |target, arguments| {
                 target.host.tls.engine = Some(match arguments.choice()? {
                     "On" => true,
@@ -30,14 +30,15 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .otherwise("on for port 443 when there is a certificate"),
+        .otherwise("On for port 443 if there is a certificate"),
         Directive::server(
             "SSLVHostSNIPolicy",
             Shape::Choice(&["strict", "secure", "authonly", "insecure"]),
-            "The hosts whose requests a connection may carry besides those of the host that the \
-             client named in the handshake (SNI): none; hosts with the same certificates, \
-             versions, ciphers and rules about clients' certificates; hosts with the same rules \
-             about clients' certificates; all. Other requests get 421.",
+            "The hosts for which one connection may carry requests, besides the host that the \
+             client named in the handshake (SNI). strict: none. secure: hosts with the same \
+             certificates, versions, ciphers and rules about clients' certificates. authonly: \
+             hosts with the same rules about clients' certificates. insecure: all. Requests for \
+             other hosts get 421.",
             |target, arguments| {
                 target.site.sni_policy = match arguments.choice()? {
                     "strict" => SniPolicy::Strict,
@@ -52,8 +53,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCertificateFile",
             Shape::Path,
-            "A certificate in PEM, followed by its chain. There may be one per key type. Read \
-             again by a reload, and when the file changes.",
+            "A file with a certificate and then its chain, in PEM. There may be one file for each \
+             key type. The server reads it again at a reload, and when it changes.",
             |target, arguments| {
                 let certificate = arguments.path(0, &target.site.server_root)?;
                 let key = target.environment.waiting_keys.pop();
@@ -65,15 +66,17 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCertificateKeyFile",
             Shape::Path,
-            "The key of the certificate before it, in PEM, without a passphrase.",
+            "The key of the certificate in the SSLCertificateFile line before this line. The key \
+             is in PEM and has no passphrase.",
             certificate_key,
         )
-        .otherwise("the key stands in the certificate's file")
+        .otherwise("the key in the certificate's file")
         .example("/etc/ssl/private/example.key", "/one /two"),
         Directive::host(
             "SSLCertificateChainFile",
             Shape::Path,
-            "The certificates between the server's and the root, in PEM.",
+            "The intermediate certificates in PEM: those between the server's certificate and the \
+             root.",
             |target, arguments| {
                 target.host.tls.chain = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
@@ -83,7 +86,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProtocol",
             words("[+|-]all|TLSv1.2|TLSv1.3...", 1, ANY),
-            "The allowed versions.",
+            "The TLS versions that clients may use.",
             protocol,
         )
         .default("all")
@@ -91,8 +94,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCipherSuite",
             words("[TLSv1.3] CIPHER:...", 1, 2),
-            "The ciphers, best first, by OpenSSL's names. Groups (HIGH, ECDHE) and exclusions \
-             (!MD5) mean the library's own choice, which contains no weak cipher.",
+            "The ciphers, by OpenSSL's names, the preferred cipher first. Names of groups (HIGH, \
+             ECDHE) and exclusions (!MD5) stand for the TLS library's own choice, which contains \
+             no weak cipher.",
             ciphers::suite,
         )
         .otherwise("the library's own order")
@@ -100,7 +104,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLHonorCipherOrder",
             Shape::Flag,
-            "Whether the server's order of ciphers applies instead of the client's.",
+            "Whose order of ciphers applies. On: the server's. Off: the client's.",
             |target, arguments| {
                 target.host.tls.own_order = Some(arguments.flag()?);
                 Ok(())
@@ -110,7 +114,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLSessionTickets",
             Shape::Flag,
-            "Whether a client may resume a session without a whole handshake.",
+            "Whether a client may resume an earlier TLS session without a whole handshake.",
             |target, arguments| {
                 target.host.tls.tickets = Some(arguments.flag()?);
                 Ok(())
@@ -120,8 +124,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLVerifyClient",
             Shape::Choice(&["none", "optional", "require", "optional_no_ca"]),
-            "Whether a client may or must send a certificate. A certificate that is sent must be \
-             valid.",
+            "Whether clients send a certificate. none: they do not. optional: they may. require: \
+             they must. A certificate that is sent must be valid, so a line with optional_no_ca \
+             is refused.",
             |target, arguments| {
                 target.host.tls.clients = Some(match arguments.choice()? {
                     "none" => ClientCertificates::None,
@@ -136,7 +141,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCACertificateFile",
             Shape::Path,
-            "The authorities that may sign clients' certificates, in PEM.",
+            "The certificates of the authorities that may sign clients' certificates, in PEM.",
             |target, arguments| {
                 target.host.tls.client_roots = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
@@ -146,8 +151,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCACertificatePath",
             Shape::Path,
-            "A folder of authorities that may sign clients' certificates: PEM files with the names \
-             that `openssl rehash` makes.",
+            "A folder with the certificates of the authorities that may sign clients' \
+             certificates. Its PEM files have the names that `openssl rehash` makes.",
             |target, arguments| {
                 target.host.tls.client_root_folder = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
@@ -157,8 +162,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCARevocationFile",
             Shape::Path,
-            "Revocation lists for clients' certificates, in PEM. A list that has expired refuses \
-             the certificates of its authority.",
+            "Revocation lists for clients' certificates, in PEM. If a list has expired, all \
+             certificates of its authority are refused.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 target.host.tls.client_revocations.file = Some(file);
@@ -169,8 +174,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCARevocationPath",
             Shape::Path,
-            "A folder of revocation lists for clients' certificates: PEM files with the names that \
-             `openssl rehash` makes.",
+            "A folder with revocation lists for clients' certificates. Its PEM files have the \
+             names that `openssl rehash` makes.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 target.host.tls.client_revocations.folder = Some(folder);
@@ -181,20 +186,22 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCARevocationCheck",
             revocation::SHAPE,
-            "The certificates that are looked up in the lists: the client's own (leaf), or also \
-             those of the authorities between it and the root (chain). If an authority has no \
-             list, its certificates are refused, except with no_crl_for_cert_ok.",
+            "The certificates that are looked up in the revocation lists. leaf: the client's own \
+             certificate. chain: also those of the authorities between it and the root. If an \
+             authority has no list, its certificates are refused. With no_crl_for_cert_ok they \
+             are accepted.",
             |target, arguments| {
                 target.host.tls.client_revocations.check = Some(revocation::check(arguments)?);
                 Ok(())
             },
         )
-        .otherwise("chain if there is any list, else none")
+        .otherwise("chain if there are revocation lists, else none")
         .example("chain no_crl_for_cert_ok", "all"),
         Directive::host(
             "SSLStaplingFile",
             Shape::Path,
-            "An OCSP response in DER, sent with the certificate. Read again when the file changes.",
+            "A file with an OCSP response in DER, which the server sends with the certificate. \
+             The server reads the file again when it changes.",
             |target, arguments| {
                 target.host.tls.staple = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
@@ -204,8 +211,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSLOptions",
             words("[+|-]StdEnvVars [+|-]ExportCertData", 1, ANY),
-            "The TLS variables in %ENV: all SSL_* (StdEnvVars), the certificates themselves \
-             (ExportCertData). HTTPS and SSL_TLS_SNI are always set.",
+            "The TLS variables in %ENV. StdEnvVars: all variables SSL_*. ExportCertData: the \
+             certificates themselves. HTTPS and SSL_TLS_SNI are always set.",
             options,
         )
         .example("+StdEnvVars", "+FakeBasicAuth"),
@@ -221,8 +228,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSLRequire",
             words("EXPRESSION", 1, ANY),
-            "Requests for which the expression is false get 403. `and`, `or`, `not`, `eq` and the \
-             like are written as in Apache's older expressions. All lines must hold.",
+            "Requests for which the expression is false get 403. The expression has Apache's \
+             older syntax, with `and`, `or`, `not`, `eq` and the like. If there are several \
+             lines, all expressions must be true.",
             |target, arguments| {
                 let text = arguments.written(0);
                 let parsed = crate::Expression::parse_tls(&text);
@@ -236,8 +244,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSLUserName",
             words("VARIABLE", 1, 1),
-            "The variable of the TLS connection, such as SSL_CLIENT_S_DN_CN, that names the user \
-             (REMOTE_USER). As in Apache, `Require` does not see this user.",
+            "The TLS variable whose value becomes the user (REMOTE_USER), for example \
+             SSL_CLIENT_S_DN_CN. As in Apache, `Require` does not see this user.",
             |target, arguments| {
                 let name = arguments.filled(0)?.to_string();
                 target.changes.push(Change::TlsUserName(name));
@@ -249,8 +257,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "StrictTransportSecurity",
             words("SECONDS [includeSubDomains] [preload] | off", 1, 3),
-            "Sends Strict-Transport-Security with every response over TLS, so browsers always \
-             use TLS.",
+            "Sends the field Strict-Transport-Security with every response over TLS. Browsers \
+             then always use TLS.",
             strict_transport,
         )
         .otherwise("not sent")
@@ -258,8 +266,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "Protocols",
             words("h2|h2c|http/1.1...", 1, 3),
-            "The allowed protocols: HTTP/2 over TLS (h2) and in clear text (h2c). HTTP/1.1 is \
-             always allowed.",
+            "The protocols that clients may use. h2 is HTTP/2 over TLS. h2c is HTTP/2 in clear \
+             text. HTTP/1.1 is always allowed.",
             |target, arguments| {
                 let mut http2 = false;
                 for (index, word) in arguments.words.iter().enumerate() {
@@ -281,7 +289,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("ProtocolsHonorOrder", "HTTP/2 is preferred"),
         Directive::ignored("SSLSessionCache", RESUMPTION),
         Directive::ignored("SSLSessionCacheTimeout", RESUMPTION),
-        Directive::ignored("SSLSessionTicketKeyFile", "ticket keys live in memory and change by themselves"),
+        Directive::ignored("SSLSessionTicketKeyFile", "the server makes and changes the ticket \
+                                                       keys itself and keeps them in memory"),
         Directive::ignored("SSLUseStapling", STAPLE),
         Directive::ignored("SSLStaplingCache", STAPLE),
         Directive::ignored("SSLStaplingResponderTimeout", STAPLE),
@@ -293,14 +302,15 @@ pub const GROUP: Group = Group {
         Directive::ignored("SSLStaplingResponseTimeSkew", STAPLE),
         Directive::ignored("SSLStaplingStandardCacheTimeout", STAPLE),
         Directive::ignored("SSLCompression", "TLS is never compressed"),
-        Directive::ignored("SSLInsecureRenegotiation", "nothing is renegotiated"),
-        Directive::ignored("SSLRenegBufferSize", "nothing is renegotiated"),
+        Directive::ignored("SSLInsecureRenegotiation", "TLS is never renegotiated"),
+        Directive::ignored("SSLRenegBufferSize", "TLS is never renegotiated"),
         Directive::ignored("SSLRandomSeed", LIBRARY_RANDOM),
         Directive::ignored("SSLCryptoDevice", LIBRARY),
         Directive::ignored("SSLOpenSSLConfCmd", LIBRARY),
         Directive::ignored("SSLVerifyDepth", LIBRARY),
-        Directive::ignored("SSLPassPhraseDialog", "keys have no passphrase"),
-        Directive::ignored("SSLStrictSNIVHostCheck", "an unknown name gets the first certificate"),
+        Directive::ignored("SSLPassPhraseDialog", "the server reads only keys without a passphrase"),
+        Directive::ignored("SSLStrictSNIVHostCheck", "a client that names an unknown host gets \
+                                                      the first certificate"),
         Directive::ignored("SSLCADNRequestFile", "clients get the names of SSLCACertificateFile's authorities")
             .aliases(&["SSLCADNRequestPath"]),
     ],

@@ -19,11 +19,12 @@ pub const GROUP: Group = Group {
         ),
         "Sends the spans of sampled requests to an OpenTelemetry collector, as JSON (OTLP over \
          HTTP or HTTPS). `every=100`, the default, samples one request in 100. `service` is the \
-         name that the spans carry. With `parents=follow`, the client's `traceparent` decides \
+         service name of the spans. With `parents=follow`, the client's `traceparent` decides \
          whether its request is sampled. `queue` is the number of requests that may wait for the \
          collector (default 1000). `timeout` is the time that the collector may take for a batch \
-         (default 10 seconds). The certificate of an `https://` collector must be signed by an \
-         authority of the PEM file `ca`. By default the authorities count that the system trusts.",
+         (default 10 seconds). `ca` is a PEM file with the authorities that may sign the \
+         certificate of an `https://` collector. Without `ca`, these are the authorities that the \
+         system trusts.",
         trace_export,
     )
     .default("Off")

@@ -11,23 +11,27 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MaxConcurrentReqs",
             words("NUMBER|unlimited [METHOD...]", 1, ANY),
-            "Limit of running requests (of these methods). More requests get 503 with Retry-After.",
+            "The most requests that may run here at once. If methods are named, only requests \
+             with these methods count. Further requests get 503 with Retry-After.",
             concurrent,
         )
         .example("10 POST PUT", "none"),
         Directive::everywhere(
             "ClientRequestRate",
             words("NUMBER/SECONDS [burst=NUMBER] [delay=SECONDS] | off", 1, 3),
-            "Limit of requests per address and time, with `burst` requests at once. Faster \
-             requests wait for at most `delay`, then get 429 with Retry-After.",
+            "The rate of requests that one client address may send. A client may send `burst` \
+             requests at once (by default NUMBER). Requests above the rate wait for at most \
+             `delay`, by default not at all. If the wait would be longer, the request gets 429 \
+             with Retry-After.",
             rate,
         )
         .example("60/60 burst=20 delay=2", "fast"),
         Directive::everywhere(
             "CreateTraceParent",
             Shape::Flag,
-            "Whether a request without a well-formed `traceparent` (W3C Trace Context) gets one. \
-             Programs and back ends see the field as if the client had sent it.",
+            "Whether the server adds a `traceparent` field (W3C Trace Context) to requests \
+             without a well-formed one. Programs and back ends see the field as if the client had \
+             sent it.",
             |target, arguments| {
                 target.changes.push(Change::TraceParents(arguments.flag()?));
                 Ok(())
@@ -37,9 +41,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ServerTiming",
             words("Off|On|ADDRESS[/BITS]...", 1, ANY),
-            "The clients whose responses have the field Server-Timing: all clients, or those with \
-             these addresses. The field has the times of the request's stages up to the head of the \
-             response, in milliseconds.",
+            "The clients whose responses have the field Server-Timing: all clients (On), or \
+             clients with these addresses. The field has the time of each stage of the request up \
+             to the head of the response, in milliseconds.",
             server_timing,
         )
         .default("Off")
@@ -47,8 +51,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "TrackUploads",
             Shape::Flag,
-            "Whether `SetHandler upload-progress` reports the progress of requests with an \
-             X-Progress-ID (header or query).",
+            "Whether `SetHandler upload-progress` reports how far uploads are. An upload is a \
+             request with an X-Progress-ID, in a header field or in the query.",
             |target, arguments| {
                 target.changes.push(Change::TrackUploads(arguments.flag()?));
                 Ok(())
@@ -61,8 +65,8 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1_000_000,
             },
-            "Limit of open connections per address. Further connections get 429 and are closed. \
-             0 means no limit.",
+            "The most open connections of one client address. Further connections get 429 and are \
+             closed. 0 means no limit.",
             |target, arguments| {
                 target.site.limits.connections_per_client = arguments.number_u32()?;
                 Ok(())
@@ -76,9 +80,9 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 128,
             },
-            "The number of leading bits of an IPv6 address that identify a client for \
-             ClientRequestRate and MaxConnectionsPerClient, because a client usually owns a \
-             whole network.",
+            "How many leading bits of an IPv6 address identify a client for ClientRequestRate and \
+             MaxConnectionsPerClient. Addresses with the same leading bits count as one client, \
+             because a client usually owns a whole network.",
             |target, arguments| {
                 let bits = arguments.number_u32()?;
                 target.site.limits.client_prefix = u8::try_from(bits).unwrap_or(128);

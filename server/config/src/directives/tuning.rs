@@ -151,7 +151,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("RedisTimeout", STORES),
         Directive::ignored(
             "ReflectorHeader",
-            "it tunes Apache's tool for testing filters, and the handler `reflector` is refused",
+            "the directive tunes Apache's tool for testing filters, and the handler `reflector` \
+             is refused",
         ),
         Directive::ignored("SessionCookieName", SESSIONS),
         Directive::ignored("SessionCookieName2", SESSIONS),

@@ -12,9 +12,10 @@ pub const GROUP: Group = Group {
         Directive::host(
             "VirtualDocumentRoot",
             USAGE,
-            "The folder of the URL path `/`, made of the host's name: `%0` is the whole name, `%1` \
-             its first part, `%-1` its last part, `%2+` the second part and all behind it, `%2.1` \
-             the first character of the second part, `%p` the port.",
+            "The folder that the URL path `/` stands for, made from the host's name. `%0` is the \
+             whole name. `%1` is its first part, and `%-1` its last part. `%2+` is the second \
+             part with all parts behind it. `%2.1` is the first character of the second part. \
+             `%p` is the port.",
             |target, arguments| {
                 let root = root(arguments, VirtualRoot::Named)?;
                 target.host.rules.virtual_roots.documents = Some(root);
@@ -25,7 +26,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "VirtualDocumentRootIP",
             USAGE,
-            "Like VirtualDocumentRoot, with the address that the client has connected to.",
+            "Like VirtualDocumentRoot, but made from the server's address of the connection.",
             |target, arguments| {
                 let root = root(arguments, VirtualRoot::Addressed)?;
                 target.host.rules.virtual_roots.documents = Some(root);
@@ -36,8 +37,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "VirtualScriptAlias",
             USAGE,
-            "The folder of the URL path `/cgi-bin/`, made like VirtualDocumentRoot. Everything in \
-             the folder is a CGI program.",
+            "The folder that the URL path `/cgi-bin/` stands for, made like VirtualDocumentRoot. \
+             Everything in the folder is a CGI program.",
             |target, arguments| {
                 let root = root(arguments, VirtualRoot::Named)?;
                 target.host.rules.virtual_roots.scripts = Some(root);
@@ -48,7 +49,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "VirtualScriptAliasIP",
             USAGE,
-            "Like VirtualScriptAlias, with the address that the client has connected to.",
+            "Like VirtualScriptAlias, but made from the server's address of the connection.",
             |target, arguments| {
                 let root = root(arguments, VirtualRoot::Addressed)?;
                 target.host.rules.virtual_roots.scripts = Some(root);

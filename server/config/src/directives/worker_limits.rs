@@ -23,8 +23,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxWorkerMemory",
             SIZE,
-            "The most resident memory (RSS) of a worker, including the memory that it shares. A \
-             worker beyond it is replaced after its request.",
+            "The most resident memory (RSS) that a worker may have, including the memory that it \
+             shares. A worker with more is replaced after its request.",
             |target, arguments| {
                 target.team.workers.limits.memory = Some(arguments.number()?);
                 Ok(())
@@ -37,7 +37,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxUnsharedMemory",
             SIZE,
-            "The most memory of a worker that no other process has. A worker beyond it is \
+            "The most memory that a worker may have for itself alone. A worker with more is \
              replaced after its request.",
             |target, arguments| {
                 target.team.workers.limits.unshared = Some(arguments.number()?);
@@ -51,8 +51,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MinSharedMemory",
             SIZE,
-            "The least memory that a worker shares with other processes. A worker below it is \
-             replaced after its request.",
+            "The least memory that a worker must share with other processes. A worker with less \
+             is replaced after its request.",
             |target, arguments| {
                 target.team.workers.limits.shared = Some(arguments.number()?);
                 Ok(())
@@ -65,7 +65,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxWorkerLifetime",
             TIME,
-            "How long a worker lives before it is replaced, plus or minus 20 %.",
+            "The time after which a worker is replaced. It varies by up to 20 % from worker to \
+             worker.",
             |target, arguments| {
                 target.team.workers.limits.lifetime = Some(arguments.time()?);
                 Ok(())
@@ -82,7 +83,7 @@ pub const GROUP: Group = Group {
                 most: 2,
             },
             "How long a worker may wait for a request before it ends. MinSpareServers workers \
-             stay. With All they end too, and the next request forks a worker.",
+             stay. With All, these workers end too, and the next request forks a worker.",
             |target, arguments| {
                 target.team.workers.limits.idle = Some(idle_limit(arguments)?);
                 Ok(())

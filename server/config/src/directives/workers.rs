@@ -19,7 +19,7 @@ const REQUESTS: Shape = Shape::Number {
     least: 0,
     most: u32::MAX as u64,
 };
-const BY_POOL: &str = "decided at start from cores and memory";
+const BY_POOL: &str = "chosen at the start by cores and memory";
 
 pub const GROUP: Group = Group {
     title: "Workers",
@@ -27,7 +27,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "StartServers",
             SPARE,
-            "Workers forked at start. 0 counts as 1, except beside `WorkerIdleTimeout ... All`.",
+            "The number of workers that are forked at the start. 0 counts as 1, except together \
+             with `WorkerIdleTimeout ... All`.",
             |target, arguments| {
                 target.team.workers.start = Some(arguments.number_u32()?);
                 Ok(())
@@ -40,7 +41,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MinSpareServers",
             SPARE,
-            "Minimum of idle workers. 0 counts as 1, as in Apache.",
+            "The least number of idle workers. 0 counts as 1, as in Apache.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if number == 0 {
@@ -60,7 +61,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxSpareServers",
             COUNT,
-            "Maximum of idle workers.",
+            "The greatest number of idle workers.",
             |target, arguments| {
                 target.team.workers.max_spare = Some(arguments.number_u32()?);
                 Ok(())
@@ -73,7 +74,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxRequestWorkers",
             COUNT,
-            "Maximum of workers.",
+            "The greatest number of workers.",
             |target, arguments| {
                 target.team.workers.max = Some(arguments.number_u32()?);
                 Ok(())
@@ -87,7 +88,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxConnectionsPerChild",
             REQUESTS,
-            "Requests of a worker before it is replaced, plus or minus 20 %. 0 means no limit.",
+            "The number of requests after which a worker is replaced. It varies by up to 20 % \
+             from worker to worker. 0 means no limit.",
             |target, arguments| {
                 target.team.workers.max_requests = Some(arguments.number_u32()?);
                 Ok(())
@@ -104,7 +106,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1_000_000,
             },
-            "Requests that may wait for a worker. Further requests get 503.",
+            "The most requests that may wait for a worker. Further requests get 503.",
             |target, arguments| {
                 target.team.workers.queue = Some(arguments.number_u32()?);
                 Ok(())
@@ -137,9 +139,9 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 1,
             },
-            "The wait for a worker above which the workers are overloaded: then the newest requests \
-             are served first, and those that cannot be served in time get 503 at once. Auto: ten \
-             times the measured time of a request, at least 1 s.",
+            "The wait for a worker above which the workers count as overloaded. Then the newest \
+             requests are served first. Requests that cannot be served in time get 503 at once. \
+             Auto: ten times the measured time of a request, and at least 1 s.",
             |target, arguments| {
                 target.team.workers.queue_target = Some(queue_target(arguments)?);
                 Ok(())
@@ -151,8 +153,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "WorkerDepth",
             Shape::Number { least: 1, most: 4 },
-            "Requests that a worker may hold without having started them. They are taken back \
-             when another worker is idle.",
+            "The most requests that a worker may hold before it starts them. When another worker \
+             is idle, the server takes such requests back.",
             |target, arguments| {
                 target.team.workers.depth = Some(arguments.number_u32()?);
                 Ok(())
@@ -168,8 +170,8 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1_000_000,
             },
-            "Calls of `$r->after_response` that may wait for a worker. Further calls are refused, \
-             and `after_response` returns false.",
+            "The most calls of `$r->after_response` that may wait for a worker. Further calls are \
+             refused, and `after_response` returns false.",
             |target, arguments| {
                 target.team.workers.deferred.calls = arguments.number_u32()?;
                 Ok(())
@@ -183,8 +185,8 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1 << 40,
             },
-            "Bytes that the waiting calls of `$r->after_response` may take together, with their \
-             arguments.",
+            "The most bytes that the waiting calls of `$r->after_response` may take together, \
+             with their arguments.",
             |target, arguments| {
                 target.team.workers.deferred.bytes = arguments.number()?;
                 Ok(())
@@ -209,7 +211,8 @@ pub const GROUP: Group = Group {
         interpreters(
             "PerlInterpStart",
             COUNT,
-            "`StartServers` of a host with `PerlOptions +Clone`: an interpreter is a worker here.",
+            "`StartServers` of a host with `PerlOptions +Clone`. An interpreter of mod_perl is a \
+             worker here.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if let Some(workers) = of_a_host(target) {
@@ -272,7 +275,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 1_000_000,
             },
-            "Connections that the kernel may hold before the server accepts them.",
+            "The most connections that the kernel holds before the server accepts them.",
             |target, arguments| {
                 target.site.limits.backlog = arguments.number_u32()?;
                 Ok(())
@@ -309,7 +312,7 @@ const fn interpreters(
     apply: crate::directive::Apply,
 ) -> Directive {
     Directive::server(name, shape, about, apply)
-        .otherwise("the main server's")
+        .otherwise("the main server's value")
         .of_team()
 }
 

@@ -47,9 +47,9 @@ Apache::Session::Lock::Mehari - the locks of Apache::Session::Mehari
 
 =head1 DESCRIPTION
 
-One process at a time holds the lock of a session. The lock is exclusive from the beginning,
-because two readers that both want to write would wait for each other for ever. When a process
-ends, its locks are released.
+One process at a time holds the lock of a session. Reading takes the exclusive lock too. Otherwise
+two readers that both want to write would wait for each other for ever. When a process ends, its
+locks are released.
 
 =head1 METHODS
 
@@ -65,7 +65,7 @@ Waits for the lock of the session. Returns 1.
 
 =item release_read_lock
 
-Does nothing, because the lock is a lock for writing. Returns 1.
+Does nothing, because a session has only the lock for writing. Returns 1.
 
 =item release_write_lock, release_all_locks
 

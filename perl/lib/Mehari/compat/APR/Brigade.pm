@@ -99,7 +99,8 @@ APR::Brigade - a list of buckets
 
 =head1 DESCRIPTION
 
-A filter gets its input in brigades and passes its output on in brigades.
+A brigade is a list of buckets, which hold data. A filter gets its input in brigades and passes its
+output on in brigades.
 
 =head1 METHODS
 
@@ -136,7 +137,8 @@ Moves this bucket and all buckets after it into a new brigade, and returns the n
 
 =item flatten(BUFFER, [BYTES])
 
-Puts the joined data, or their first BYTES bytes, into the buffer. Returns the length.
+Joins the data of all buckets and puts them into the buffer. With BYTES, it puts only the first
+BYTES bytes there. Returns the length of the data in the buffer.
 
 =item cleanup, destroy
 

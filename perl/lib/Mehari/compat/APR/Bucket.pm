@@ -100,7 +100,8 @@ APR::Bucket - a piece of data, or a mark
 
 =head1 DESCRIPTION
 
-A bucket refers to the variable with the data. C<setaside> copies the data into the bucket.
+A filter gets and passes on data in buckets. A bucket refers to the variable with the data.
+C<setaside> copies the data into the bucket.
 
 =head1 METHODS
 

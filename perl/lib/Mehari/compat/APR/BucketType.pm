@@ -42,7 +42,7 @@ Returns the name: C<EOS>, C<FLUSH>, C<TRANSIENT> or C<mod_perl SV bucket>.
 
 =head1 DIFFERENCES
 
-There are these types only.
+No other types exist.
 
 =head1 SEE ALSO
 

@@ -68,7 +68,7 @@ Reads a date in any of HTTP's three forms. Returns 0 if the text is no date.
 
 =item parse_rfc(TEXT)
 
-Does the same, and also reads dates of mail, which have a time zone.
+Does the same as C<parse_http>, and also reads dates in the form of mail, which have a time zone.
 
 =back
 

@@ -92,8 +92,9 @@ APR::Error - the exception of the interface
 
 =head1 DESCRIPTION
 
-As a string, an object is its text (C<str>). For C<==> and C<!=> it is its number. As a condition it
-is true. Other operators die. An object has the keys C<rc>, C<func>, C<file> and C<line>.
+As a string, an object is its text (C<str>). With C<==> and C<!=>, an object is its number. As a
+condition, an object is true. Other operators die. An object has the keys C<rc>, C<func>, C<file>
+and C<line>.
 
 =head1 METHODS
 

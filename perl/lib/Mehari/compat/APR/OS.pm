@@ -21,7 +21,7 @@ APR::OS - threads of the system
 
 =head1 DESCRIPTION
 
-A worker has one thread.
+A worker (a process that runs Perl code) has one thread.
 
 =head1 FUNCTIONS
 
@@ -35,7 +35,7 @@ Always 0.
 
 =head1 DIFFERENCES
 
-The number is 0 in threads of a program, too.
+The number is also 0 in threads that a program starts.
 
 =head1 SEE ALSO
 

@@ -24,9 +24,9 @@ APR::PerlIO - files by the layer :APR
 
 =head1 DESCRIPTION
 
-The layer C<:APR> is a buffered file. A pool may follow the name: C<< open my $file, '<:APR',
-$name, $pool >>. In a request, C<< open STDOUT, '>:Apache2', $r >> leads the output
-to the response again.
+The layer C<:APR> is a buffered file. A pool may follow the name: C<< open my $file, '<:APR', $name,
+$pool >>. In a request, C<< open STDOUT, '>:Apache2', $r >> sends what is printed to STDOUT to the
+response again.
 
 =head1 FUNCTIONS
 

@@ -161,9 +161,9 @@ APR::Pool - lifetimes with cleanups
 
 =head1 DESCRIPTION
 
-When a pool ends, it calls the subs that were registered with it, the last registered first. C<<
-$r->pool >> ends after the request. A pool that a program has made ends when its object is
-destroyed.
+A pool has a lifetime. When a pool ends, it calls the subs that were registered with it, the last
+registered sub first. C<< $r->pool >> ends after the request. A pool that a program has made ends
+when its object is destroyed.
 
 =head1 METHODS
 

@@ -153,7 +153,7 @@ Returns three statuses: of the cookies, the query and the body.
 
 =item args_status, body_status, jar_status, param_status
 
-Return 0, or the number of an error. For C<param_status> a request without a form is no error.
+Return 0, or the number of an error. C<param_status> returns 0 for a request without a form.
 
 =item read_limit([BYTES]), brigade_limit([BYTES]), temp_dir([FOLDER])
 

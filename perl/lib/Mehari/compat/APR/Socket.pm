@@ -154,8 +154,9 @@ APR::Socket - the client's socket
 
 =head1 DESCRIPTION
 
-A worker has the socket of a client only under a PerlProcessConnectionHandler. For an HTTP request,
-the methods that need the socket die and name an alternative.
+A worker (a process that runs Perl code) has the socket of a client only under a
+PerlProcessConnectionHandler. For an HTTP request, the methods that need the socket die and name an
+alternative.
 
 =head1 METHODS
 

@@ -31,7 +31,7 @@ APR::ThreadMutex - a lock between threads
 
 =head1 DESCRIPTION
 
-A worker has one thread, so the lock is always free.
+A worker (a process that runs Perl code) has one thread, so the lock is always free.
 
 =head1 METHODS
 

@@ -34,7 +34,7 @@ APR::ThreadRWLock - a lock for readers and writers
 
 =head1 DESCRIPTION
 
-A worker has one thread, so the lock is always free.
+A worker (a process that runs Perl code) has one thread, so the lock is always free.
 
 =head1 METHODS
 

@@ -90,7 +90,7 @@ Returns the last part of a path.
 
 =item password_get
 
-Dies: a worker has no terminal.
+Dies, because the server's Perl processes have no terminal.
 
 =back
 

@@ -85,7 +85,7 @@ Does the same as the handler of Apache2::SizeLimit.
 =head1 DIFFERENCES
 
 The sizes come from the kernel. Neither libgtop nor the module GTop is needed. The variables are
-those of Apache2::SizeLimit under other names.
+aliases of the variables of Apache2::SizeLimit.
 
 =head1 SEE ALSO
 

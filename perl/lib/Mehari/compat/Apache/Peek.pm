@@ -58,9 +58,10 @@ Apache::Peek - dump Perl's data to the client
 
 =head1 DESCRIPTION
 
-The interface of the module Apache::Peek, which is L<Devel::Peek> with its output in the response.
-Two workers that print the same addresses of a variable share it, unless one of them wrote to the
-page since the fork.
+This module has the interface of Apache::Peek: L<Devel::Peek> with its output in the response. If
+two workers (the processes that run Perl code) print the same addresses for a variable, they share
+its memory. They do not share it any more if one of them has written to that memory page since the
+fork.
 
 =head1 FUNCTIONS
 

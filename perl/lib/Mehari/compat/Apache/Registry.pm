@@ -33,9 +33,9 @@ Apache::Registry - mod_perl 1's script handler
 
 =head1 DESCRIPTION
 
-The server runs this handler in C, on its rung C<registry>. The script's C<$r> is an L<Apache>
-object, and the working directory is the script's folder. This class is for subclasses and direct
-calls.
+The server itself does the work of this handler, in C, on the rung C<registry>
+(L<ModPerl::Registry>). The script's C<$r> is an L<Apache> object, and the working directory is the
+script's folder. This class is for subclasses and direct calls.
 
 =head1 METHODS
 

@@ -23,7 +23,8 @@ Apache::SIG - mod_perl 1's protection from broken pipes
 
 =head1 DESCRIPTION
 
-With Mehari, a client that closes its connection causes no SIGPIPE in the worker.
+With Mehari, a client that closes its connection causes no SIGPIPE in the worker (the process that
+runs the Perl code).
 
 =head1 CLASS METHODS
 

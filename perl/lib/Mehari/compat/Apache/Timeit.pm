@@ -54,7 +54,8 @@ Notes the time and registers the log line for the end of the request. Returns DE
 
 =head1 DIFFERENCES
 
-C<%D> in a format of the access log measures the whole request and costs the worker nothing.
+C<%D> in a format of the access log measures the whole request and costs the worker (the process
+that runs the Perl code) nothing.
 
 =head1 SEE ALSO
 

@@ -67,8 +67,8 @@ Returns the text with C<< < >>, C<< > >>, C<&> and C<"> written as entities.
 
 =item escape_uri(TEXT), unescape_uri(TEXT), unescape_uri_info(TEXT)
 
-C<escape_uri> returns the text with C<%> codes. The other two decode such a text.
-C<unescape_uri_info> also decodes C<+> as a blank.
+C<escape_uri> returns the text with C<%> codes. The other two functions decode a text with C<%>
+codes. C<unescape_uri_info> also decodes C<+> as a blank.
 
 =item ht_time([TIME, [FORMAT, [GMT]]])
 

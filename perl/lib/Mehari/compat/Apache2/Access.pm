@@ -164,8 +164,8 @@ Basic or Digest.
 
 =item requires
 
-Returns an array reference of C<< { requirement => TEXT, method_mask => -1 } >>, with one entry for
-each Require line. Without Require lines it returns nothing.
+Returns a reference to an array with one entry, C<< { requirement => TEXT, method_mask => -1 } >>,
+for each Require line. If there are no Require lines, it returns nothing.
 
 =item some_auth_required
 

@@ -88,7 +88,8 @@ dies with a line that begins with C<Apache2::Module::add:>.
 
 =head1 DIFFERENCES
 
-Of the server's own directives, only those of mod_perl.c have such objects.
+Only directives of mod_perl.c and of Perl modules have an object of this class. The server's other
+directives have none.
 
 =head1 SEE ALSO
 

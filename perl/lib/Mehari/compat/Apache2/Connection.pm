@@ -150,8 +150,9 @@ Apache2::Connection - the connection of the client
 
 =head1 DESCRIPTION
 
-The front has the connections and may give each request of a connection to another worker. An object
-of this class knows the addresses at both ends of a connection.
+The front, the process that owns the connections, may give each request of a connection to another
+worker (a process that runs Perl code). An object of this class knows the addresses at both ends of
+a connection.
 
 =head1 METHODS
 
@@ -163,7 +164,7 @@ Return or set the address of the client, as text and as an L<APR::SockAddr>.
 
 =item remote_ip([ADDRESS]), remote_addr([SOCKADDR])
 
-Do the same under the names of Apache 2.2.
+Do the same as the methods above, under the names of Apache 2.2.
 
 =item local_ip, local_host, local_addr
 

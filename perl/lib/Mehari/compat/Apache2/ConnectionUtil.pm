@@ -45,7 +45,8 @@ Empties the notes.
 
 =head1 DIFFERENCES
 
-The notes are lost when this worker gets a request of another connection.
+The notes are lost when this worker (the process that runs the Perl code) gets a request of another
+connection.
 
 =head1 SEE ALSO
 

@@ -130,7 +130,7 @@ Makes a cookie. The value is a text, or a reference to an array or a hash. Dies 
 =item fetch([R])
 
 A class method. Returns the cookies that the client sent, by name, as a list or as a hash reference.
-If several cookies have one name, it returns the first of them.
+If several cookies have the same name, it returns the first of them.
 
 =item parse(LINE)
 
@@ -146,7 +146,7 @@ Returns the value in the form in which it is sent.
 
 =item freeze(VALUE), thaw([TEXT])
 
-C<freeze> encodes values as a text, and C<thaw> decodes such a text.
+C<freeze> encodes values as a text. C<thaw> decodes a text of C<freeze>.
 
 =back
 

@@ -172,12 +172,12 @@ the section's lines. In scalar context it returns the first result.
 =item as_hash
 
 Returns this node and all nodes after it as a hash reference. The keys are names, and the values are
-arguments. Several lines with one name have an array reference as their value. A section has a hash
-of hashes as its value, whose keys are the section's arguments.
+arguments. If several lines have the same name, the value is an array reference. The value of a
+section is a hash of hashes. Its keys are the section's arguments.
 
 =item as_string
 
-Returns the lines inside this node as text. Only a section has such lines.
+Returns the lines inside this node as text. Only a section has lines inside.
 
 =back
 

@@ -317,9 +317,10 @@ Add a filter to the connection. Die unless a PerlProcessConnectionHandler has th
 =head1 DIFFERENCES
 
 Input filters process the whole body before the response handler begins. Output passes the filters
-when it is flushed, when 64 KiB have gathered, and at the end, in the pieces that mod_perl's buffer
-would make. If a response of the front passes a Perl filter, it has no Content-Length. The server's
-own error pages and listings are not filtered. F<docs/reference/modperl.md>, "Filters", has more.
+when it is flushed, when 64 KiB have gathered, and at the end. The pieces have the sizes that
+mod_perl's buffer would make. A file that passes a Perl filter is sent without Content-Length. The
+server's own error pages and listings are not filtered. F<docs/reference/modperl.md>, "Filters", has
+more.
 
 =head1 SEE ALSO
 

@@ -61,8 +61,8 @@ filters have Apache's names.
 
 =head1 DIFFERENCES
 
-The front does the work of all the server's own filters at once. A brigade that is passed to any of
-these filters is passed to all of them.
+The front, the process that owns the connections, runs all of the server's own filters together. A
+brigade that is passed to one of these filters is therefore passed to all of them.
 
 =head1 SEE ALSO
 

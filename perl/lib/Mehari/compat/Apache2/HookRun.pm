@@ -61,8 +61,8 @@ Run the handlers of the response phase.
 
 =head1 DIFFERENCES
 
-The front's own part of a phase is not repeated. Only a PerlAuthenHandler can use a password
-that a handler has set.
+The front, the process that owns the connections, has its own part in a phase. This part is not
+repeated. Only a PerlAuthenHandler can use a password that a handler has set.
 
 =head1 SEE ALSO
 

@@ -148,7 +148,7 @@ Writes a line at a level. If STATUS is not 0, its number and its text are added.
 
 =item log, log_error(TEXTS), warn(TEXTS), log_serror(FILE, LINE, LEVEL, STATUS, TEXTS)
 
-Do the same for a server.
+Do the same as the methods of the request, for a server.
 
 =back
 

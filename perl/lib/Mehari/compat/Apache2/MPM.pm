@@ -28,7 +28,7 @@ Apache2::MPM - the process model in Apache's terms
 
 =head1 DESCRIPTION
 
-A worker is a process, in which the server uses one thread.
+A worker, which runs the Perl code, is a process with one thread.
 
 =head1 CLASS METHODS
 

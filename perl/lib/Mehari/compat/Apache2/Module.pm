@@ -193,8 +193,9 @@ dies, the server reports the message as an error in the line.
 
 =head1 DIFFERENCES
 
-Callbacks run when the configuration is read and once more in every zygote. The result of
-DIR_MERGE lasts for the request.
+Callbacks run when the configuration is read. They run once more in every zygote (the process that
+loads the modules and forks the workers). The result of DIR_MERGE is kept until the end of the
+request.
 
 =head1 SEE ALSO
 

@@ -95,8 +95,8 @@ Apache2::PerlSections - Perl sections of the configuration
 =head1 DESCRIPTION
 
 The variables of a section become directives. The lines in C<@PerlConfig> and C<$PerlConfig> become
-lines of the configuration. A section runs in the site's perl while the configuration is read, and
-once more in every zygote.
+lines of the configuration. A section runs in the site's perl while the configuration is read. It
+runs once more in every zygote (the process that loads the modules and forks the workers).
 
 =head1 VARIABLES
 

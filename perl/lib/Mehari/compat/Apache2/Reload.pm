@@ -104,8 +104,8 @@ modules again. C<use Apache2::Reload;> in a module registers the module.
 
 =item ReloadAll
 
-With C<Off>, the handler looks only at registered modules and those of ReloadModules. By default it
-looks at all modules.
+With C<Off>, the handler looks only at registered modules and at the modules of ReloadModules. By
+default, the handler looks at all modules.
 
 =item ReloadModules
 
@@ -147,8 +147,9 @@ Register a module, or undo this.
 
 =head1 DIFFERENCES
 
-ReloadByModuleName and ReloadConstantRedefineWarnings have no effect. A server with C<--watch> needs
-no such handler, because it replaces all workers when a file has changed.
+ReloadByModuleName and ReloadConstantRedefineWarnings have no effect. A server that runs with
+C<--watch> does not need this handler, because it replaces all workers (the processes that run Perl
+code) when a file has changed.
 
 =head1 SEE ALSO
 

@@ -71,8 +71,8 @@ Apache2::Request - libapreq2's request: parameters, uploads and cookies
 =head1 DESCRIPTION
 
 The object has the methods of L<APR::Request> and the methods of the request. An object of a
-subclass may be a hash whose key C<r> holds such an object. The case of a parameter's name does not
-matter.
+subclass may be a hash whose key C<r> holds an object of this class. The case of a parameter's name
+does not matter.
 
 =head1 METHODS
 
@@ -84,7 +84,7 @@ Returns the object. Dies for an unknown option.
 
 =item instance(R, OPTION => VALUE ...)
 
-Returns the one object of this request. The first call makes this object.
+Returns the object of this request. The first call makes the object, and later calls return it.
 
 =back
 

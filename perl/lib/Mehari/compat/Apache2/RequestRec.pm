@@ -221,7 +221,7 @@ Gets or sets the status of the response, which is 200 at first. Dies unless the 
 
 =item status_line([TEXT])
 
-Gets or sets a status with a reason phrase of its own, such as C<404 Gone fishing>.
+Gets or sets the status together with a reason phrase, such as C<404 Gone fishing>.
 
 =item handler([NAME])
 
@@ -291,9 +291,10 @@ started, or if its object is no request.
 =head1 DIFFERENCES
 
 C<request_time> is the time of the first call in a request. For a URL that ends with C<?>, C<args>
-is undef and not empty. A new value of C<unparsed_uri>, C<hostname> and similar methods does not
-change what the front has read. After the head was sent, a change of C<headers_out> has no effect.
-C<request_config> holds nothing, because there are no C modules of Apache that could store anything.
+is undef and not empty. The front, the process that owns the connections, reads the request. A new
+value of C<unparsed_uri>, C<hostname> and similar methods does not change what the front has read.
+After the head was sent, a change of C<headers_out> has no effect. C<request_config> holds nothing,
+because there are no C modules of Apache that could store anything.
 F<docs/reference/modperl-behaviours.md> compares each method with mod_perl.
 
 =head1 SEE ALSO

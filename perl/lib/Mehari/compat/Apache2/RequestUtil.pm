@@ -201,7 +201,7 @@ Sets the field Authorization of the request.
 
 =item child_terminate
 
-Replaces this worker after the request.
+Replaces this worker (the process that runs the Perl code) after the request.
 
 =item new(CONNECTION)
 
@@ -209,7 +209,8 @@ A class method. Returns a sub-request for C</> on a connection.
 
 =item get_limit_req_body
 
-Always returns 0, because the front has refused bodies that are too large.
+Always returns 0, because the front (the process that owns the connections) has already refused
+bodies that are too large.
 
 =item psignature(PREFIX)
 

@@ -194,7 +194,7 @@ Dies for a line that is no field.
 
 =item set_keepalive
 
-Returns 1. The front decides whether the connection is kept.
+Returns 1. The front, the process that owns the connections, decides whether the connection is kept.
 
 =item send_error_response, send_mmap
 

@@ -122,8 +122,9 @@ Returns whether the object is a virtual host.
 
 =item names, wild_names
 
-Return the names of ServerAlias without wildcards, and with wildcards. The result is an
-APR::ArrayHeader, which is an array reference here, or undef if there are no such names.
+C<names> returns the names of ServerAlias without wildcards. C<wild_names> returns the names with
+wildcards. The result is an APR::ArrayHeader, which is an array reference here. If there are no
+names, the result is undef.
 
 =item addrs
 
@@ -154,8 +155,9 @@ C<module_config> and C<lookup_defaults> return an object for L<Apache2::Module>.
 
 =head1 DIFFERENCES
 
-A new value is valid in this worker only, and has no effect on the front. The objects also have the
-methods of L<Apache2::ServerUtil> and L<Apache2::Log>.
+A new value is valid only in this worker (the process that runs the Perl code). It has no effect on
+the front, the process that owns the connections. The objects also have the methods of
+L<Apache2::ServerUtil> and L<Apache2::Log>.
 
 =head1 SEE ALSO
 

@@ -210,8 +210,8 @@ A new VALUE is valid in this process only.
 =item push_handlers(PHASE, HANDLERS), set_handlers(PHASE, HANDLERS)
 
 C<push_handlers> adds handlers, and C<set_handlers> replaces them. The handlers are for future
-requests, or for a phase of the server itself such as PerlChildInitHandler. Call both while the
-server starts.
+requests, or for a phase of the server itself such as PerlChildInitHandler. Call these methods while
+the server starts.
 
 =item get_handlers(PHASE)
 
@@ -240,8 +240,8 @@ Does nothing.
 =head1 DIFFERENCES
 
 Nothing calls the code of C<server_shutdown_cleanup_register> yet. The description names Mehari and
-not Apache. The server reads its configuration once, and C<< <Perl> >> sections run again in each
-zygote.
+not Apache. The server reads its configuration once. C<< <Perl> >> sections run again in each zygote
+(the process that loads the modules and forks the workers).
 
 =head1 SEE ALSO
 

@@ -147,8 +147,9 @@ Set or return the number of requests between two checks. It is 1 at first.
 
 =item setmax(KIB), setmin(KIB), setmax_unshared(KIB)
 
-Do the same as the methods above, under mod_perl 1's names. They can also be called as functions.
-Within a request they have this request checked too, without a handler in the configuration.
+Do the same as the methods above, under mod_perl 1's names. They can also be called as functions. If
+they are called within a request, the worker is checked after this request, even if the
+configuration has no handler for this.
 
 =item handler(R)
 

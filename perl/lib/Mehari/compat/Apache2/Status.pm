@@ -158,9 +158,9 @@ Answers with a page. It is a response handler.
 
 =head1 DIFFERENCES
 
-mod_perl's pages that use the module B (op trees, sizes) are views of C<mehari inspect>, which shows
-the added pages as well and calls their code without a request. The code of an added page
-gets no CGI object. A page shows one worker only. C<mehari status> shows all workers.
+mod_perl's pages that use the module B (op trees, sizes) are views of C<mehari inspect> here.
+C<mehari inspect> also shows the added pages and calls their code without a request. The code of an
+added page gets no CGI object. A page shows one worker only. C<mehari status> shows all workers.
 
 =head1 SEE ALSO
 

@@ -42,8 +42,9 @@ Apache2::SubRequest - requests within a request
 
 =head1 DESCRIPTION
 
-Loading this module adds methods to L<Apache2::RequestRec>. A sub-request is such an object with the
-method C<run>. The front resolves the path. A relative path begins at the path of the request.
+Loading this module adds methods to L<Apache2::RequestRec>. A sub-request is an Apache2::RequestRec
+with the method C<run>. The front, the process that owns the connections, resolves the path. A
+relative path begins at the path of the request.
 
 =head1 METHODS
 
@@ -68,11 +69,11 @@ cannot resolve the path, or if FILTER is no filter.
 
 =item lookup_method_uri(METHOD, PATH, [FILTER])
 
-Does the same with another method.
+Does the same as C<lookup_uri>, but with another method of HTTP.
 
 =item lookup_file(FILE, [FILTER])
 
-Does the same for a file.
+Does the same as C<lookup_uri>, but for a file.
 
 =item internal_redirect(PATH), internal_redirect_handler(PATH)
 
@@ -94,7 +95,8 @@ Dies: use lookup_file.
 =head1 DIFFERENCES
 
 A sub-request can run handlers, scripts on the rungs C<registry> and C<perlrun>, PSGI applications
-and CGI programs, and can send files. For a script on the rung C<fork> it starts a process.
+and CGI programs, and can send files. A rung is the way in which a script runs. For a script on the
+rung C<fork>, the sub-request starts a process.
 
 =head1 SEE ALSO
 

@@ -80,8 +80,8 @@ ModPerl::MethodLookup - which module has a method
 
 =head1 DESCRIPTION
 
-With Mehari, programs do not need this module for methods of the request, because the first call of
-a method loads the method's module.
+This module finds the modules that define a method. With Mehari, programs do not need it for methods
+of the request, because the first call of a method loads the method's module.
 
 =head1 FUNCTIONS
 

@@ -48,8 +48,9 @@ ModPerl::PerlRun - compile a script for each request
 =head1 DESCRIPTION
 
 A script runs in a persistent interpreter. It is compiled for each request, and its package is
-emptied after the request. Loaded modules stay loaded. The server runs this handler on its rung
-C<perlrun>. This class is for subclasses.
+emptied after the request. Loaded modules stay loaded. The server itself does the work of this
+handler, in C. C<mehari explain> calls this way of running a script the rung C<perlrun>. This class
+is for subclasses.
 
 =head1 METHODS
 

@@ -48,7 +48,8 @@ Enters the script's folder. With a FOLDER, it enters the server's folder.
 
 =head1 DIFFERENCES
 
-The server runs the handler on its rung C<perlrun>. The methods are for subclasses.
+The server itself does the work of this handler, on the rung C<perlrun> (L<ModPerl::PerlRun>). The
+methods are for subclasses.
 
 =head1 SEE ALSO
 

@@ -35,8 +35,9 @@ ModPerl::Registry - run scripts in a persistent interpreter
 =head1 DESCRIPTION
 
 A script is compiled once as the body of a sub, and again when its file changes. Each request calls
-the sub. Global variables of a worker keep their values from request to request. The script gets
-C<$r> as its first argument. The server runs this handler in C, on its rung C<registry>. This class
+the sub. Global variables of a worker (a process that runs Perl code) keep their values from request
+to request. The script gets C<$r> as its first argument. The server itself does the work of this
+handler, in C. C<mehari explain> calls this way of running a script the rung C<registry>. This class
 is for subclasses, which use the methods of L<ModPerl::RegistryCooker>.
 
 =head1 METHODS

@@ -52,7 +52,8 @@ ModPerl::RegistryLoader - compile scripts before the workers start
 
 =head1 DESCRIPTION
 
-All workers share a script that is compiled in the zygote.
+A script that this class compiles while the server starts is shared by all workers (the processes
+that run Perl code).
 
 =head1 METHODS
 
@@ -64,8 +65,9 @@ Makes a loader. CODE gets a URI and returns the file of this URI.
 
 =item handler(URI, [FILE])
 
-Compiles a script. Without a FILE it asks C<trans>, or looks below ServerRoot. Returns 200, or
-500 with a warning if the script does not compile. Dies if there is no file.
+Compiles a script. Without a FILE, it asks C<trans> for the file. If there is no C<trans>, it looks
+below ServerRoot. Returns 200, or 500 with a warning if the script does not compile. Dies if there
+is no file.
 
 =back
 

@@ -48,7 +48,8 @@ Enters the script's folder. With a FOLDER, it enters the server's folder.
 
 =head1 DIFFERENCES
 
-The server runs the handler in C on its rung C<registry>. The methods are for subclasses.
+The server itself does the work of this handler, in C, on the rung C<registry>
+(L<ModPerl::Registry>). The methods are for subclasses.
 
 =head1 SEE ALSO
 

@@ -22,8 +22,8 @@ ModPerl::TiPool - a class of mod_perl with threads
 
 =head1 DESCRIPTION
 
-Workers have one interpreter each, so there is no pool of interpreters. Every method dies with
-this reason.
+Each worker (a process that runs Perl code) has one interpreter, so there is no pool of
+interpreters. Every method dies with this reason.
 
 =head1 METHODS
 

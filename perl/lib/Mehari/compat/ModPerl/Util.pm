@@ -82,8 +82,8 @@ Call the functions by their full names: the module exports nothing.
 
 =item exit([STATUS])
 
-Ends the request and not the worker. Within an C<eval> it dies with an L<APR::Error> whose number is
-C<ModPerl::EXIT>, and the C<eval> catches this error.
+Ends the request and not the worker (the process that runs the Perl code). Within an C<eval> it dies
+with an L<APR::Error> whose number is C<ModPerl::EXIT>, and the C<eval> catches this error.
 
 =item current_callback
 
@@ -107,8 +107,8 @@ do subs that the package has imported.
 
 =head1 DIFFERENCES
 
-The three functions for unloading do the same. perl's own C<exit> is no exception, so no C<eval>
-catches it.
+The three functions for unloading do the same. perl's own C<exit> does not throw an exception, so no
+C<eval> catches it.
 
 =head1 SEE ALSO
 

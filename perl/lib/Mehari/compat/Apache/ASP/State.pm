@@ -31,10 +31,10 @@ Apache::ASP::State - Apache::ASP's state objects, with Mehari::State as a StateD
 =head1 DESCRIPTION
 
 With these lines of configuration, one file, C<StateDir/mehari.state>, holds C<$Session>,
-C<$Application> and Apache::ASP's own records. All workers map this file. perl finds this module
-before the installed Apache::ASP::State, and this module then loads the installed one. Sites with
-another C<StateDB> use the installed module unchanged. C<PerlSetVar StateStore
-redis://HOST:PORT/NUMBER> keeps the state in Redis.
+C<$Application> and Apache::ASP's own records. All workers (the processes that run Perl code) map
+this file. perl finds this module before the installed Apache::ASP::State. This module then loads
+the installed module. Sites with another C<StateDB> use the installed module unchanged. C<PerlSetVar
+StateStore redis://HOST:PORT/NUMBER> keeps the state in Redis.
 
 =head1 DIFFERENCES
 
