@@ -24,7 +24,7 @@ struct ConditionFields<'a> {
 }
 
 /// Chooses one of the fields.
-type Place<'a> = for<'f> fn(&'f mut ConditionFields<'a>) -> &'f mut Option<Cow<'a, [u8]>>;
+type FieldChoice<'a> = for<'f> fn(&'f mut ConditionFields<'a>) -> &'f mut Option<Cow<'a, [u8]>>;
 
 /// The representation to which the conditions apply (RFC 9110 section 3.2).
 pub struct Representation<'a> {
@@ -67,7 +67,7 @@ impl<'a> Conditions<'a> {
     #[inline(never)]
     fn note(&mut self, name: &[u8], value: &'a [u8]) {
         let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-        let place: Place<'a> = match name.len() {
+        let place: FieldChoice<'a> = match name.len() {
             5 if is(b"range") => |fields| &mut fields.range,
             8 if is(b"if-match") => |fields| &mut fields.if_match,
             8 if is(b"if-range") => |fields| &mut fields.if_range,

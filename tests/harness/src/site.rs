@@ -105,8 +105,8 @@ impl Site {
             fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).expect("own file");
         }
         if let Some(before) = before {
-            // mod_perl compares whole seconds, and Mason compares with the time of its compiled form.
-            // The new file therefore gets a time a few seconds later than both.
+            // mod_perl compares whole seconds, and Mason compares with the time of its compiled
+            // form. The new file therefore gets a time a few seconds later than both.
             let file = fs::File::options()
                 .write(true)
                 .open(&fresh)
