@@ -1,5 +1,5 @@
-//! Tests that each test asks for the packages of the programs that it starts, so that a machine
-//! without a package skips the test. The sources are read, and not run (items.rs).
+//! Tests that each test asks for the packages of the programs and Perl modules that it uses, so that
+//! a machine without a package skips the test. The sources are read, and not run (items.rs).
 
 use super::items::{Item, Items};
 use super::tokens::is_string;
@@ -57,6 +57,19 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("systemd-analyze", &["systemd"]),
 ];
 
+/// Perl's modules outside of its standard library, and the packages that bring them. Modules of
+/// random numbers are not here, because their test leaves out those that are missing.
+const MODULES: &[(&str, &[&str])] = &[
+    ("BSD::Resource", &["libbsd-resource-perl"]),
+    ("CGI", &["libcgi-pm-perl"]),
+    ("DBD::SQLite", &["libdbd-sqlite3-perl"]),
+    ("DBI", &["libdbi-perl", "libdbd-sqlite3-perl"]),
+    ("LWP::UserAgent", &["libwww-perl"]),
+];
+
+/// The words before the name of a module that is loaded.
+const LOADERS: &[&str] = &["use ", "require ", "PerlModule "];
+
 /// Paths of the harness that lead to a start of a program, and the program.
 const OF_THE_HARNESS: &[(&[&str], &str)] = &[
     (&["on_apache"], "apache2"),
@@ -80,14 +93,15 @@ const FOLDERS: &[&str] = &["/usr/bin/", "/usr/sbin/", "/bin/"];
 /// What a test and all that it reaches say.
 #[derive(Debug, Default)]
 struct Reach {
-    programs: BTreeSet<String>,
+    /// The names of programs and modules.
+    used: BTreeSet<String>,
     /// The contents of the strings, such as the names of packages.
     strings: BTreeSet<String>,
 }
 
 #[test]
-fn tests_ask_for_the_packages_of_the_programs_that_they_start() {
-    let (mut wrong, mut starts) = (String::new(), 0);
+fn tests_ask_for_the_packages_of_what_they_use() {
+    let (mut wrong, mut used) = (String::new(), 0);
     for (name, files) in test_programs() {
         let mut items = Items::default();
         for file in &files {
@@ -95,18 +109,18 @@ fn tests_ask_for_the_packages_of_the_programs_that_they_start() {
         }
         for test in items.tests() {
             let reach = Reach::of(&items.reached_from(test));
-            starts += reach.programs.len();
+            used += reach.used.len();
             for line in reach.unasked() {
                 wrong += &format!("{name}: {} {line}\n", test.name);
             }
         }
     }
-    assert!(starts > 100, "only {starts} starts were found");
+    assert!(used > 100, "only {used} uses were found");
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 #[test]
-fn start_without_a_need_is_found_through_functions_and_constants() {
+fn use_without_a_need_is_found_through_functions_and_constants() {
     let source = r#"
         const RUN: &str = "FastCgiServer /usr/bin/php-cgi -processes 2";
         fn site() -> Builder { Server::builder().conf(RUN) }
@@ -120,6 +134,8 @@ fn start_without_a_need_is_found_through_functions_and_constants() {
         fn four() { Command::new("/bin/sh"); let calls = trace::calls(&server); }
         #[test]
         fn five() { other::run(); Command::new("curl"); }
+        #[test]
+        fn six() { site().script("use DBI ();") }
     "#;
     let mut items = Items::default();
     items.read(Path::new("a.rs"), source);
@@ -134,10 +150,11 @@ fn start_without_a_need_is_found_through_functions_and_constants() {
         .collect();
     // The tests are in the order of their names.
     let expected = [
-        "starts openssl without needs!(\"openssl\")",
-        "starts strace without needs!(\"strace\")",
-        "starts php-cgi without needs!(\"php-cgi\")",
-        "starts strange, whose package is not listed here",
+        "uses openssl without needs!(\"openssl\")",
+        "uses strace without needs!(\"strace\")",
+        "uses php-cgi without needs!(\"php-cgi\")",
+        "uses DBI without needs!(\"libdbi-perl\"), uses php-cgi without needs!(\"php-cgi\")",
+        "uses strange, whose package is not listed here",
         "",
     ];
     assert_eq!(found, expected);
@@ -162,7 +179,7 @@ impl Reach {
             }
             for (path, program) in OF_THE_HARNESS {
                 if tokens[at..].len() >= path.len() && tokens[at..at + path.len()] == **path {
-                    self.programs.insert(program.to_string());
+                    self.used.insert(program.to_string());
                 }
             }
         }
@@ -177,34 +194,49 @@ impl Reach {
                 self.start(rest.split(is_no_part_of_a_name).next().unwrap_or_default());
             }
         }
+        for loader in LOADERS {
+            for rest in text.split(loader).skip(1) {
+                let module = rest
+                    .split(is_no_part_of_a_module)
+                    .next()
+                    .unwrap_or_default();
+                if MODULES.iter().any(|(known, _)| *known == module) {
+                    self.used.insert(module.to_owned());
+                }
+            }
+        }
         self.strings.insert(text.to_owned());
     }
 
     fn start(&mut self, program: &str) {
         if !program.is_empty() && !EVERYWHERE.contains(&program) {
-            self.programs.insert(program.to_owned());
+            self.used.insert(program.to_owned());
         }
     }
 
-    /// Returns the starts whose packages are not asked for.
+    /// Returns the uses whose packages are not asked for.
     fn unasked(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        for program in &self.programs {
-            let known = PACKAGES.iter().find(|(known, _)| known == program);
+        for program in &self.used {
+            let known = PACKAGES
+                .iter()
+                .chain(MODULES)
+                .find(|(known, _)| known == program);
             let Some((_, packages)) = known else {
-                let line = format!("starts {program}, whose package is not listed here");
+                let line = format!("uses {program}, whose package is not listed here");
                 wrong.push(line);
                 continue;
             };
             if !packages.iter().any(|one| self.strings.contains(*one)) {
-                wrong.push(format!(
-                    "starts {program} without needs!({:?})",
-                    packages[0]
-                ));
+                wrong.push(format!("uses {program} without needs!({:?})", packages[0]));
             }
         }
         wrong
     }
+}
+
+fn is_no_part_of_a_module(one: char) -> bool {
+    !(one.is_ascii_alphanumeric() || one == ':' || one == '_')
 }
 
 fn is_no_part_of_a_name(one: char) -> bool {
