@@ -1,5 +1,5 @@
-//! Tests that each test asks for the packages of the programs and Perl modules that it uses, so that
-//! a machine without a package skips the test. The sources are read, and not run (items.rs).
+//! Tests that each test asks for the packages of the programs and Perl modules that it uses. A
+//! machine without a package then skips the test. The sources are read, and not run (items.rs).
 
 use super::items::{Item, Items};
 use super::tokens::is_string;
