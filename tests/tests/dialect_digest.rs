@@ -1,7 +1,7 @@
 //! Tests `AuthType Digest` with curl as the client and with digests that the test computes. The
 //! responses are compared with Apache's.
 
-use mehari_harness::{Answer, Builder, Pair, Request, Server};
+use mehari_harness::{needs, Answer, Builder, Pair, Request, Server};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -274,6 +274,7 @@ fn curl(server: &Server, who: &str, target: &str, more: &[&str]) -> (String, Str
 
 #[test]
 fn curl_is_admitted_with_either_algorithm_and_after_a_reload() {
+    needs!("curl");
     for (words, algorithm) in [
         ("", "MD5"),
         ("<Location />\nAuthDigestAlgorithm SHA-256\n</Location>\n", "SHA-256"),

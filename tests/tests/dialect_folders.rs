@@ -1,7 +1,7 @@
 //! Tests the walk through the folders to a file: symbolic links, and which `<DirectoryMatch>`
 //! sections match. Each response must equal Apache's.
 
-use mehari_harness::{apache, Builder, Pair, Request, Server};
+use mehari_harness::{apache, needs, Builder, Pair, Request, Server};
 use std::os::unix::fs::{lchown, symlink, MetadataExt};
 use std::path::Path;
 
@@ -122,6 +122,7 @@ fn site_of_links() -> Builder {
 
 #[test]
 fn links_are_refused_over_http2_too() {
+    needs!("curl");
     let server = site_of_links().start();
     for (target, status) in [
         ("/followed/dangling.html", "403"),

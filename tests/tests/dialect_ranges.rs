@@ -1,7 +1,7 @@
 //! Tests which ranges of a file are sent: `MaxRanges`, `MaxRangeOverlaps`, `MaxRangeReversals`, and
 //! the syntax of the field Range. Each response must equal Apache's.
 
-use mehari_harness::{apache, Answer, Builder, Request, Server};
+use mehari_harness::{apache, needs, Answer, Builder, Request, Server};
 use std::process::Command;
 
 const FOLDERS: [&str; 9] = [
@@ -241,6 +241,7 @@ fn range_of_head_and_post_is_answered_as_in_apache() {
 
 #[test]
 fn limits_of_ranges_hold_over_http2() {
+    needs!("curl");
     let server = site().start();
     for (target, range, status) in [
         ("/usual/page.txt", "0-1,4-5", "206"),

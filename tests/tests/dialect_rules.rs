@@ -1,7 +1,7 @@
 //! Tests access rules, rewriting, header rules, conditions and .htaccess files that the front
 //! evaluates without a worker.
 
-use mehari_harness::{eventually, trace, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, trace, Request, Server, PATIENCE};
 
 fn with(target: &str, fields: &[(&str, &str)]) -> Request {
     let mut request = Request::get(target);
@@ -213,6 +213,7 @@ fn htaccess_files_apply_whichever_path_was_requested_first() {
 
 #[test]
 fn htaccess_is_read_once_and_watched_afterwards() {
+    needs!("strace");
     let server = Server::builder()
         .file("htdocs/a/.htaccess", "Header set X-From one\n")
         .file("htdocs/a/b/page.html", "page")

@@ -1,6 +1,6 @@
 //! Tests FastCGI: PHP, and programs that break the protocol.
 
-use mehari_harness::{eventually, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Request, Server, PATIENCE};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
@@ -28,6 +28,7 @@ fn php(more: &str) -> Server {
 
 #[test]
 fn php_knows_the_user_that_perl_has_found() {
+    needs!("php-cgi");
     let mut server = php(
         "<Location /env.php>\nAuthType Ticket\nAuthName there\nRequire valid-user\n\
          PerlAuthenHandler \"sub { $_[0]->user('ann'); $_[0]->ap_auth_type('Ticket'); 0 }\"\n\
@@ -40,6 +41,7 @@ fn php_knows_the_user_that_perl_has_found() {
 
 #[test]
 fn php_is_started_watched_and_answers() {
+    needs!("php-cgi");
     let mut server = php("");
     assert_eq!(server.get("/hello.php").expect(200), "123");
     assert_eq!(server.get("/sub/").expect(200), "index of /sub/index.php");
@@ -77,6 +79,7 @@ fn php_is_started_watched_and_answers() {
 
 #[test]
 fn bodies_of_any_size_arrive_whole() {
+    needs!("php-cgi");
     let mut server = php("LimitRequestBody 0\n");
     for size in [0, 1, 65_527, 65_528, 65_529, 200_000, 5_000_000] {
         let body: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
@@ -97,6 +100,7 @@ fn bodies_of_any_size_arrive_whole() {
 
 #[test]
 fn parameters_beyond_one_record_arrive_whole() {
+    needs!("php-cgi");
     let mut server = php("LimitRequestHeader 400000\n");
     let mut request = Request::get("/big.php");
     let value = "v".repeat(15_000);
@@ -115,6 +119,7 @@ fn parameters_beyond_one_record_arrive_whole() {
 
 #[test]
 fn a_process_serves_many_requests_on_one_connection_and_is_replaced_when_it_dies() {
+    needs!("php-cgi");
     let mut server = php("");
     let first = server.get("/pid.php").expect(200);
     for _ in 0..50 {
@@ -135,6 +140,7 @@ fn a_process_serves_many_requests_on_one_connection_and_is_replaced_when_it_dies
 
 #[test]
 fn reload_keeps_programs_whose_configuration_did_not_change() {
+    needs!("php-cgi");
     let mut server = php("");
     let before = server.get("/pid.php").expect(200);
     assert!(server.control(&["reload"]).status.success());

@@ -2,7 +2,7 @@
 //! over both protocols and on each rung.
 
 use mehari_harness::scripts::workers;
-use mehari_harness::{Pair, Request, Server};
+use mehari_harness::{needs, Pair, Request, Server};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
@@ -17,6 +17,7 @@ print "line $_\n" for 1 .. 20000;
 
 #[test]
 fn flushed_output_reaches_the_client_at_once_although_it_is_compressed() {
+    needs!("curl");
     let server = Server::builder()
         .file("scripts/stream.pl", STREAM)
         .ladder()

@@ -56,6 +56,7 @@ fn lint_that_is_off_says_nothing() {
 
 #[test]
 fn timers_children_and_database_handles_are_named() {
+    needs!("libdbd-sqlite3-perl", "libdbi-perl");
     let startup = "alarm 1000;\nour $kid = open our $from, '-|', 'sleep 300';\nEND { kill 9, $kid if $kid }\n\
         if (eval { require DBI; require DBD::SQLite; 1 }) { our $db = DBI->connect('dbi:SQLite:dbname=:memory:') or die }\n1;\n";
     let server = site(startup).leaves_processes().start();

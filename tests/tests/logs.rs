@@ -2,7 +2,7 @@
 //! program.
 
 use mehari_harness::scripts::plain;
-use mehari_harness::{eventually, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Request, Server, PATIENCE};
 
 #[test]
 fn several_logs_have_formats_conditions_and_programs_of_their_own() {
@@ -107,6 +107,7 @@ fn log_program_that_ends_is_started_again_and_lost_lines_are_reported() {
 /// one response off.
 #[test]
 fn request_has_one_line_however_it_ends() {
+    needs!("curl");
     let waits = "open my $note, '>', \"$ENV{DOCUMENT_ROOT}/begun.$ENV{QUERY_STRING}\" or die $!;\n\
         for (1 .. 6000) { last if $ENV{QUERY_STRING} =~ /gone/ && -e \"$ENV{DOCUMENT_ROOT}/go\"; select undef, undef, undef, 0.1 }";
     let mut server = Server::builder()

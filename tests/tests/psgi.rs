@@ -2,7 +2,7 @@
 //! separately.
 
 use mehari_harness::scripts::let_go;
-use mehari_harness::{binary, eventually, Request, Server, PATIENCE};
+use mehari_harness::{binary, eventually, needs, Request, Server, PATIENCE};
 use std::process::Command;
 
 /// The number of tests in the suite of Plack 1.0050. A later Plack may have more.
@@ -331,6 +331,7 @@ fn change_of_an_environment_does_not_reach_the_next_request() {
 
 #[test]
 fn chunked_body_has_a_content_length() {
+    needs!("curl");
     let app = "sub { my $env = shift; read $env->{'psgi.input'}, my $body, 100;\n\
         [200, ['Content-Type' => 'text/plain'], [join ' ', map { $_ // '-' }\n\
         @$env{qw(CONTENT_LENGTH HTTP_TRANSFER_ENCODING)}, $body]] }\n";

@@ -3,7 +3,7 @@
 //! requests are not affected. The harness checks that the server still stops at once.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Connection, Request, Rung, Server, PATIENCE};
 use std::process::Command;
 
 const PROTOCOLS: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
@@ -91,6 +91,7 @@ fn status(server: &Server, protocol: &str, path: &str) -> String {
 
 #[test]
 fn response_that_cannot_be_sent_is_a_500_on_every_rung_and_the_worker_goes_on() {
+    needs!("curl");
     let server = site();
     let mut paths: Vec<String> = Rung::ALL.map(|rung| rung.url("refused.pl")).into();
     paths.extend(["/handler".into(), "/psgi".into()]);
@@ -133,6 +134,7 @@ fn response_that_cannot_be_sent_is_a_500_on_every_rung_and_the_worker_goes_on() 
 /// One worker has all these requests in its mailbox.
 #[test]
 fn requests_after_a_response_that_cannot_be_sent_run_once_in_the_same_worker() {
+    needs!("curl");
     let counts = plain(
         "open my $ran, '>>', \"$ENV{DOCUMENT_ROOT}/ran\" or die $!; syswrite $ran, \"$ENV{QUERY_STRING}\\n\"; print $$;",
     );
@@ -179,6 +181,7 @@ fn requests_after_a_response_that_cannot_be_sent_run_once_in_the_same_worker() {
 /// Responses that handlers hand back to the front are refused in the same way.
 #[test]
 fn handed_back_response_that_cannot_be_sent_is_a_500_and_the_worker_goes_on() {
+    needs!("curl");
     let module = "package Phase;\nuse Apache2::RequestRec ();\nuse Apache2::RequestUtil ();\nuse Apache2::Response ();\nuse Apache2::SubRequest ();\nuse APR::Table ();\n\
         sub handler { my $r = shift; my $args = $r->args // '';\n\
         $r->content_type(qq{text/\\x01plain}) if $args eq 'type';\n\
@@ -223,6 +226,7 @@ fn handed_back_response_that_cannot_be_sent_is_a_500_and_the_worker_goes_on() {
 /// the response is sent.
 #[test]
 fn field_about_the_connection_is_left_out_over_both_protocols() {
+    needs!("curl");
     let server = Server::builder()
         .file(
             "app.psgi",

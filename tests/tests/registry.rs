@@ -4,7 +4,7 @@
 //! marked `better`, Mehari behaves better than mod_perl. A run against Apache skips these rows.
 
 use mehari_harness::scripts::{workers, HEADER};
-use mehari_harness::{against_apache, Rung, Server};
+use mehari_harness::{against_apache, needs, Rung, Server};
 
 /// A script, and the response that its first and its second request must get.
 struct Row {
@@ -196,6 +196,7 @@ fn scripts_of_one_name_in_two_folders_do_not_share_variables() {
 /// CGI.pm keeps the request it parsed and its switches in package variables.
 #[test]
 fn state_of_cgi_pm_is_reset_for_the_next_request() {
+    needs!("libcgi-pm-perl");
     let mut builder = Server::builder().ladder().conf(&workers(1));
     for (name, text) in [
         ("parse", "use CGI qw(:standard); print param('x') || 'none';"),

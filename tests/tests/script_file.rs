@@ -1,7 +1,7 @@
 //! Tests the file of a script: changed, broken, missing, with an unusual name, unreadable.
 
 use mehari_harness::scripts::{workers, HEADER};
-use mehari_harness::{against_apache, eventually, trace, Request, Rung, Server, PATIENCE};
+use mehari_harness::{against_apache, eventually, needs, trace, Request, Rung, Server, PATIENCE};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -34,6 +34,7 @@ fn changed_script_is_compiled_again() {
 /// script, or of a folder above it, still takes effect at once.
 #[test]
 fn script_that_does_not_change_is_not_looked_at_and_each_change_is_noticed() {
+    needs!("strace");
     let page = |turn: usize| format!("{HEADER}print {turn};\n");
     let builder = Server::builder()
         .file("scripts/deep/page.pl", &page(0))
@@ -211,6 +212,7 @@ fn switch_w_in_the_first_line_turns_warnings_on() {
 /// script runs, and nothing is cached.
 #[test]
 fn script_that_cannot_be_read_to_its_end_answers_500_and_is_not_kept() {
+    needs!("strace");
     let server = Server::builder()
         .file("scripts/page.pl", &format!("{HEADER}print 'whole';\n"))
         .ladder()

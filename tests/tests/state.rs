@@ -2,7 +2,7 @@
 //! reloads and restarts.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{eventually, processes, Redis, Request, Rung, Server, PATIENCE};
+use mehari_harness::{eventually, needs, processes, Redis, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
 const SITE: &str = "\
@@ -125,6 +125,7 @@ fn cached_value_made_on_one_rung_is_used_on_every_other() {
 
 #[test]
 fn sessions_may_be_in_redis() {
+    needs!("redis-server");
     let redis = Redis::start();
     let store = format!(
         "PerlSetVar StateStore unix://{}\n</Location>",

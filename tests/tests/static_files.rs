@@ -2,7 +2,7 @@
 //! always current.
 
 use mehari_harness::{
-    eventually, needs_machine, trace, Builder, Connection, Request, Server, PATIENCE,
+    eventually, needs, needs_machine, trace, Builder, Connection, Request, Server, PATIENCE,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -34,6 +34,7 @@ fn fetch(connection: &mut Connection, target: &str) -> Vec<u8> {
 
 #[test]
 fn unchanged_files_are_sent_without_a_system_call_for_the_disk() {
+    needs!("strace");
     let large = "0123456789abcdef".repeat(20_000);
     let server = Server::builder()
         .file("htdocs/deep/small.css", "small")
@@ -225,6 +226,7 @@ fn lost_events_make_the_front_check_all_files_again() {
 
 #[test]
 fn files_are_copied_where_sendfile_is_off() {
+    needs!("strace");
     let large: Vec<u8> = (0..900_000_u32).map(|at| (at / 7) as u8).collect();
     let server = site()
         .file("htdocs/copied/small.txt", "")
@@ -313,6 +315,7 @@ fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
 
 #[test]
 fn thread_puts_the_first_watch_on_a_folder() {
+    needs!("strace");
     let server = site().file("htdocs/full/page.html", "page").start();
     assert_first_watch_is_a_threads(&server, "full", "page.html");
 }
@@ -321,6 +324,7 @@ fn thread_puts_the_first_watch_on_a_folder() {
 /// is no network to measure.
 #[test]
 fn a_large_file_for_a_client_on_this_host_is_not_paced() {
+    needs!("strace");
     let control = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     let is_paced = control.expect("Linux tells").starts_with("bbr");
     let server = site()
@@ -343,6 +347,7 @@ fn a_large_file_for_a_client_on_this_host_is_not_paced() {
 /// The folder has more files than any cache holds.
 #[test]
 fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
+    needs!("strace");
     const FILES: usize = 100_000;
     let server = site().file("htdocs/many/0.txt", "0").start();
     let folder = server.site.path("htdocs/many");

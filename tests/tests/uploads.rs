@@ -2,7 +2,7 @@
 //! while other requests are served.
 
 use mehari_harness::scripts::simple;
-use mehari_harness::{eventually, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Request, Server, PATIENCE};
 use std::process::Command;
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
@@ -66,6 +66,7 @@ fn progress_of_an_upload_is_reported_in_every_format() {
 
 #[test]
 fn slow_clients_of_every_kind_are_closed_and_delay_no_other_client() {
+    needs!("slowhttptest");
     let tool = "/usr/bin/slowhttptest";
     assert!(
         std::path::Path::new(tool).exists(),

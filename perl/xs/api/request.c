@@ -118,6 +118,8 @@ XS_INTERNAL(subprocess_env)
   bool is_void = GIMME_V == G_VOID;
   mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   if (items == 1) {
+    if (is_void)
+      mehari_rec_name_previous(aTHX_ rec);
     if (is_void || has_environment(rec))
       mehari_environment_into(aTHX_ rec, is_void);
     if (is_void)
@@ -326,7 +328,7 @@ XS_INTERNAL(relation)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
-  mehari_rec *other = ix == MAIN ? rec->main : ix == PREV ? mehari_rec_previous(aTHX_ rec) : rec->next;
+  mehari_rec *other = ix == MAIN ? mehari_rec_main(aTHX_ rec) : ix == PREV ? mehari_rec_previous(aTHX_ rec) : rec->next;
   PL_op = here;
   ST(0) = other ? sv_mortalcopy(mehari_rec_object(aTHX_ other)) : &PL_sv_undef;
   XSRETURN(1);

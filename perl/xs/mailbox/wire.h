@@ -250,7 +250,8 @@ enum {
   MEHARI_LEFT_AUTHORIZATION, /* `Require`, after the handlers of the authorisation phase */
   /* The rules that choose the place, from those of the server on; after MEHARI_LEFT_TRANSLATION
    * without `SetEnvIf` of the server, after MEHARI_LEFT_STORAGE only `<If>`. */
-  MEHARI_LEFT_READ, MEHARI_LEFT_TRANSLATION, MEHARI_LEFT_STORAGE
+  MEHARI_LEFT_READ, MEHARI_LEFT_TRANSLATION, MEHARI_LEFT_STORAGE,
+  MEHARI_LEFT_LIMITS /* the limits of running requests and of rates, at the place that handlers have found */
 };
 /* The access status of the answer about MEHARI_LEFT_FIXUPS and the rules that choose the place, if
  * it is not the status that ends the request. */

@@ -206,6 +206,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 {
   /* A part of a page with server-side includes is a sub-request too. */
   bool is_sub = rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN;
+  const mehari_settings *place = rec->settings;
   for (int phase = is_sub ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
     if (phase == MEHARI_PHASE_HEADER_PARSER && is_sub)
       continue;
@@ -225,6 +226,10 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
       status = follow_translation(aTHX_ rec, status);
     if (status == OK || status == DECLINED)
       status = mehari_rec_find_place(aTHX_ rec, phase, answered);
+    if (rec->settings != place && (status == OK || status == DECLINED)) {
+      status = mehari_rec_hold_limits(aTHX_ rec);
+      place = rec->settings;
+    }
     if (phase == MEHARI_PHASE_HEADER_PARSER && (status == OK || status == DECLINED))
       status = mehari_rec_set_variables(aTHX_ rec);
     if (status != OK && status != DECLINED)

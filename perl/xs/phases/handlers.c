@@ -143,6 +143,8 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
     return DECLINED;
   const char *before = mehari_phase_now;
   int status = DECLINED;
+  if (phase >= MEHARI_PHASE_HEADER_PARSER)
+    mehari_rec_set_perl_env(rec);
   mehari_phase_now = mehari_phases[phase].name;
   /* The list is read again each time, because a handler may push further handlers of its own
    * phase. */

@@ -128,6 +128,11 @@ bool mehari_rec_has_place_rules(pTHX_ mehari_rec *rec, int phase);
 /* Finds the place again, if the handlers of the phase have changed what these rules read.
  * `answered`: the handlers' result. Returns OK or a status. */
 int mehari_rec_find_place(pTHX_ mehari_rec *rec, int phase, int answered);
+/* Asks the front for rules (MEHARI_LEFT_*). Returns false if there is no answer. */
+bool mehari_rec_ask_rules(pTHX_ mehari_rec *rec, uint16_t which, mehari_job *answer);
+
+/* limits.c. Applies the limits of the place that handlers have found. Returns OK or a status. */
+int mehari_rec_hold_limits(pTHX_ mehari_rec *rec);
 /* Sets the variables of `SetEnvIf`, and evaluates the access rules, for a request that
  * handlers have changed. Both return OK or a status. */
 int mehari_rec_set_variables(pTHX_ mehari_rec *rec);
@@ -138,6 +143,7 @@ int mehari_rec_authorize_again(pTHX_ mehari_rec *rec, uint64_t *known);
 /* Applies the rules of the fixup phase after its handlers. Returns DECLINED to go on, DONE if the
  * response is complete, or a status. */
 int mehari_rec_fix_up(pTHX_ mehari_rec *rec);
+void mehari_table_take_lines(mehari_table *table, mehari_text lines); /* adds header lines */
 void mehari_rec_take_lines(mehari_rec *rec, mehari_text lines); /* adds the header lines of a redirect */
 /* Sends the request's file through the output filters. False: there are no filters, or the path has
  * no such file. */
@@ -161,7 +167,12 @@ bool mehari_rec_has_user(pTHX_ mehari_rec *rec);
 /* Whether the front knows the user as the handlers have set it. */
 bool mehari_rec_is_user_known(pTHX_ mehari_rec *rec);
 
-/* redirects.c. Whether the limit of redirects and sub-requests is reached. `how` names the next
+/* subrequests.c. Returns the request within which this one is made (`$r->main`), or NULL. */
+mehari_rec *mehari_rec_main(pTHX_ mehari_rec *rec);
+
+/* redirects.c. Sets the variables about the path of the request before an internal redirect. */
+void mehari_rec_name_previous(pTHX_ mehari_rec *rec);
+/* Whether the limit of redirects and sub-requests is reached. `how` names the next
  * redirect or sub-request in the log. */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
 /* Continues the request with another frame. `status`: the error's status, or 0. */

@@ -4,7 +4,8 @@
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* Passes the handlers' variables to the next request, with the prefix REDIRECT_, as in Apache. */
+/* Passes the handlers' variables to the next request, with the prefix REDIRECT_, as in Apache. The
+ * variables about the path are among those of `PerlOptions +SetupEnv`. */
 static void inherit_variables(pTHX_ mehari_rec *rec, int status)
 {
   mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
@@ -18,10 +19,19 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
   mehari_table_set(into, (mehari_text){"REDIRECT_STATUS", 15}, (mehari_text){digits, length});
   if (status >= 400)
     mehari_table_set(into, (mehari_text){"REDIRECT_REQUEST_METHOD", 23}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_METHOD)));
-  mehari_table_set(into, (mehari_text){"REDIRECT_URL", 12}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_URI)));
+  if (rec->job.frame->task != MEHARI_TASK_HANDLER || mehari_rec_option(rec, MEHARI_OPTION_SETUP_ENV))
+    mehari_rec_name_previous(aTHX_ rec);
+}
+
+void mehari_rec_name_previous(pTHX_ mehari_rec *rec)
+{
+  if (!rec->prev)
+    return;
+  mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   mehari_text query = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_ARGS));
+  mehari_table_set(table, (mehari_text){"REDIRECT_URL", 12}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_URI)));
   if (query.length)
-    mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
+    mehari_table_set(table, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
 }
 
 /* Passes err_headers_out to the next request, because these fields belong to the final response. An

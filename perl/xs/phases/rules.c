@@ -93,10 +93,8 @@ static void take_changes(pTHX_ mehari_rec *rec, const mehari_job *answer)
     mehari_rec_adopt(aTHX_ rec, mehari_merged(&rec->job, answer, true, true));
 }
 
-/* Adds the header lines of a redirect to the response. */
-void mehari_rec_take_lines(mehari_rec *rec, mehari_text lines)
+void mehari_table_take_lines(mehari_table *table, mehari_text lines)
 {
-  mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT);
   while (lines.length) {
     mehari_text line = mehari_first_line(&lines);
     const char *colon = memchr(line.at, ':', line.length);
@@ -107,9 +105,11 @@ void mehari_rec_take_lines(mehari_rec *rec, mehari_text lines)
       value.at++;
       value.length--;
     }
-    mehari_table_set(out, name, value);
+    mehari_table_set(table, name, value);
   }
 }
+
+void mehari_rec_take_lines(mehari_rec *rec, mehari_text lines) { mehari_table_take_lines(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT), lines); }
 
 /* Whether the request is made within the client's request. */
 static bool is_within(const mehari_rec *rec) { return rec->main || rec->prev; }
@@ -160,6 +160,8 @@ static bool is_too_large(pTHX_ mehari_rec *rec)
   mehari_logf(MEHARI_LOG_ERROR, "the handlers' changes of the request are larger than %u bytes together", MEHARI_RECORD_LIMIT);
   return true;
 }
+
+bool mehari_rec_ask_rules(pTHX_ mehari_rec *rec, uint16_t which, mehari_job *answer) { return !is_too_large(aTHX_ rec) && ask(aTHX_ rec, which, answer); }
 
 int mehari_rec_set_variables(pTHX_ mehari_rec *rec)
 {

@@ -35,6 +35,7 @@ static bool is_of_path(pTHX_ const mehari_entry *entry)
 static void inherit_variables(pTHX_ mehari_rec *sub)
 {
   sub->is_early = sub->settings && sub->settings->runs_phases;
+  sub->lacks_perl_env = true;
   mehari_table *from = mehari_rec_table(sub->main, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(sub, MEHARI_TABLE_SUBPROCESS_ENV);
   for (int i = 0; i < from->count; i++) {
     const mehari_entry *entry = &from->entries[i];
@@ -60,6 +61,28 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "admit the sub-request", target);
   mehari_rec_enter(before);
   return sub;
+}
+
+/* The front asks for a part of a page by itself, and another worker may have served the page. The
+ * page's record is therefore made from the client's target, and has variables of the part. */
+mehari_rec *mehari_rec_main(pTHX_ mehari_rec *rec)
+{
+  const mehari_job *part = &rec->job;
+  if (rec->main || rec->page || !(part->frame->flags & MEHARI_FLAG_WITHIN))
+    return rec->main ? rec->main : rec->page;
+  mehari_text target = mehari_job_text(part, part->frame->text[MEHARI_TEXT_TARGET]);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target});
+  if (!frame)
+    return NULL;
+  rec->page = mehari_rec_new(aTHX_ frame);
+  mehari_table *variables = mehari_rec_table(rec->page, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = part->frame->set_env_count + part->frame->perl_set_env_count; i < part->frame->variable_count; i++) {
+    mehari_text name = mehari_job_text(part, part->variables[i].name), value = mehari_job_text(part, part->variables[i].value);
+    if (!mehari_table_find(variables, name))
+      mehari_table_add(variables, name, value);
+  }
+  return rec->page;
 }
 
 /* Prints the bytes of a file into the response. */
@@ -104,8 +127,11 @@ static int run_program(pTHX_ mehari_rec *sub)
 static int run_within(pTHX_ mehari_rec *sub)
 {
   U8 task = sub->job.frame->task;
+  bool runs_in_perl = mehari_rec_runs_in_perl(aTHX_ sub, task);
+  if (runs_in_perl || task == MEHARI_TASK_REGISTRY || task == MEHARI_TASK_PERLRUN)
+    mehari_rec_set_perl_env(sub);
   mehari_rec_restate(aTHX_ sub);
-  if (mehari_rec_runs_in_perl(aTHX_ sub, task)) {
+  if (runs_in_perl) {
     mehari_rec_open_environment(aTHX_ sub);
     int status = mehari_run_phase(aTHX_ sub, MEHARI_PHASE_RESPONSE);
     return status == DECLINED ? print_file(aTHX_ sub) : status == DONE ? OK : status;

@@ -130,6 +130,9 @@ mehari_rec *mehari_rec_of(pTHX_ SV *self)
 
 /* ---- tables ---- */
 
+/* Whether `PerlSetEnv` has set this variable of a frame. */
+static bool is_perl_env(const mehari_request *frame, int at) { return at >= frame->set_env_count && at < frame->set_env_count + frame->perl_set_env_count; }
+
 mehari_table *mehari_rec_table(mehari_rec *rec, int which)
 {
   mehari_held_table *held = &rec->tables[which];
@@ -143,6 +146,8 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? job->fields : job->variables;
   bool waits = which == MEHARI_TABLE_SUBPROCESS_ENV && rec->is_early;
   for (int i = waits ? job->frame->set_env_count : 0; i < count; i++) {
+    if (which == MEHARI_TABLE_SUBPROCESS_ENV && rec->lacks_perl_env && is_perl_env(job->frame, i))
+      continue;
     mehari_text name = mehari_job_text(job, pairs[i].name), value = mehari_job_text(job, pairs[i].value);
     /* The values of a repeated field become one value, as in Apache. Cookies have another
      * separator (RFC 9113 section 8.2.3). */
@@ -152,6 +157,17 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
       mehari_table_add(held->table, name, value);
   }
   return held->table;
+}
+
+void mehari_rec_set_perl_env(mehari_rec *rec)
+{
+  const mehari_job *job = &rec->job;
+  if (!rec->lacks_perl_env)
+    return;
+  rec->lacks_perl_env = false;
+  mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = job->frame->set_env_count; is_perl_env(job->frame, i) && i < job->frame->variable_count; i++)
+    mehari_table_set(table, mehari_job_text(job, job->variables[i].name), mehari_job_text(job, job->variables[i].value));
 }
 
 void mehari_rec_open_phases(mehari_rec *rec) { rec->is_early = true; }
@@ -274,7 +290,7 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->is_at_place = rec->is_untranslated = false;
   rec->changed = 0;
   rec->status = 0;
-  rec->is_admitted = rec->is_early = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;
+  rec->is_admitted = rec->is_early = rec->lacks_perl_env = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;
 }
 
 void mehari_request_drop(pTHX)
@@ -300,7 +316,7 @@ void mehari_request_drop(pTHX)
     forget(aTHX_ &served.object);
   else if (object)
     sv_setuv(SvRV(object), ++serial);
-  served.prev = served.next = served.recalled = NULL;
+  served.prev = served.next = served.recalled = served.page = NULL;
   served.settings = NULL;
   clear(aTHX_ &served);
 }

@@ -34,6 +34,9 @@ struct mehari_rec {
   mehari_rec *prev, *next; /* internal redirects */
   /* The record of the request before the front's redirect. NULL: not needed yet. */
   mehari_rec *recalled;
+  /* The record of the page with server-side includes of which the request is a part. NULL: not
+   * needed yet. */
+  mehari_rec *page;
   /* The response of a sub-request passes filters of the main request. This is the place of the
    * first of these filters, counted from 1. 0: the response passes none. */
   int filtered_from;
@@ -60,6 +63,9 @@ struct mehari_rec {
   /* Whether handlers before the response are running. As in Apache, the variables of `SetEnv` are
    * set after these handlers. */
   bool is_early;
+  /* Whether the variables of `PerlSetEnv` are not set yet. As in mod_perl, those of a sub-request's
+   * place are set before its first handler of a place. */
+  bool lacks_perl_env;
   bool is_merged; /* whether `merged` is the job of a location that `location_merge` put in force */
   bool is_unmerged; /* whether `location_merge` did not find its location */
   SV *user_reported; /* the user that the front was told; NULL: none */
@@ -104,6 +110,7 @@ mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
 /* Makes a frame from the texts about the client in one frame and the texts about the path in
  * another. `is_same`: both are about one request. */
 mehari_request *mehari_merged(const mehari_job *client, const mehari_job *path, bool is_same, bool has_body);
+void mehari_rec_set_perl_env(mehari_rec *rec); /* sets the variables of `PerlSetEnv`, if they are not set yet */
 void mehari_rec_open_phases(mehari_rec *rec);
 /* Called when the variables of `SetEnv` are set. */
 void mehari_rec_close_phases(pTHX_ mehari_rec *rec);

@@ -11,7 +11,7 @@ pub use warmup::warmup_resolver;
 
 use crate::cache::{CacheStats, Purge};
 use crate::handlers::cgi::Cgi;
-use crate::pipeline::subrequest;
+use crate::pipeline::subrequest::{self, MapAnswers};
 use crate::shared::exact::{ExactChoice, Profiling};
 use crate::shared::history::{self, HistoryPoint};
 use crate::shared::places::PlaceReport;
@@ -152,14 +152,8 @@ impl Handle {
     }
 
     /// Returns the function that answers the workers' questions about paths while the front lives.
-    pub fn subrequest_resolver(&self) -> SubrequestResolver
-where {
-        let shared = Rc::downgrade(&self.0);
-        Rc::new(move |question, give| {
-            if let Some(shared) = shared.upgrade() {
-                subrequest::answer(&shared, question, give);
-            }
-        })
+    pub fn subrequest_resolver(&self) -> SubrequestResolver {
+        subrequest::resolver(Rc::downgrade(&self.0), MapAnswers::default())
     }
 
     pub fn site(&self) -> Arc<Site> {

@@ -2,7 +2,9 @@
 
 use crate::table_marks::TableMarks;
 use mehari_observe::trace::Trace;
+use std::future::Future;
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -291,9 +293,35 @@ pub struct Asker<'a> {
     pub fields: Vec<(&'a [u8], &'a [u8])>,
 }
 
-/// A function that answers a question: it passes the resulting call to its second argument. It
-/// never waits.
-pub type SubrequestResolver = std::rc::Rc<dyn Fn(SubrequestQuestion<'_>, &mut dyn FnMut(Call<'_>))>;
+/// Answers the workers' questions.
+#[derive(Clone)]
+pub struct SubrequestResolver(Rc<ResolveSubrequest>);
+
+/// A function that answers a question: it passes the resulting call to its second argument. The
+/// function never waits. If something must be found out before it can answer, it passes nothing and
+/// returns what to wait for.
+type ResolveSubrequest =
+    dyn Fn(SubrequestQuestion<'_>, &mut dyn FnMut(Call<'_>)) -> Option<LaterResolver>;
+
+/// Finds something out, and returns the resolver that knows it and answers the question then.
+pub type LaterResolver = Pin<Box<dyn Future<Output = SubrequestResolver>>>;
+
+impl SubrequestResolver {
+    pub fn new(
+        resolve: impl Fn(SubrequestQuestion<'_>, &mut dyn FnMut(Call<'_>)) -> Option<LaterResolver>
+            + 'static,
+    ) -> SubrequestResolver {
+        SubrequestResolver(Rc::new(resolve))
+    }
+
+    pub(crate) fn resolve(
+        &self,
+        question: SubrequestQuestion<'_>,
+        give: &mut dyn FnMut(Call<'_>),
+    ) -> Option<LaterResolver> {
+        (self.0)(question, give)
+    }
+}
 
 /// A function that passes the call for a request of a warm-up to its third argument. The second
 /// argument is the number of the host. The function does nothing if the request has no route.

@@ -2,14 +2,13 @@
 //! invalid record ends the worker and answers 502. A head that cannot be sent is the program's
 //! mistake, so the answer is 500 and the worker goes on.
 
-use crate::call::{Fault, Fetch, Head, ResponseOutcome, SubrequestQuestion};
+use crate::call::{Fault, Fetch, Head, ResponseOutcome};
 use crate::deferral::is_call;
 use crate::false_starts::FalseStarts;
 use crate::frame::task_of;
-use crate::frame::{asker, encode};
 use crate::inner::Inner;
 use crate::parts::part;
-use crate::payload::{head, question, read_lines, split_lines, Broken, RecordRefusal};
+use crate::payload::{head, read_lines, split_lines, Broken, RecordRefusal};
 use crate::script_head::Malformed;
 use crate::tap::{Header, TapRequest, Unread};
 use crate::worker::origin;
@@ -131,7 +130,8 @@ impl Inner {
             return self.take_defer(index, record.detail, payload);
         }
         if record.kind == record::ASK {
-            return self.answer_question(index, record.detail, payload);
+            let resolver = self.resolver.clone();
+            return self.answer_question(index, record.detail, payload, resolver);
         }
         held.expects(record.kind)?;
         let taken = match record.kind {
@@ -194,43 +194,6 @@ impl Inner {
                 String::from_utf8_lossy(task)
             ),
         );
-    }
-
-    /// Answers a worker's question with a request frame, for which the worker waits. An answer of
-    /// length 0 says that there is no frame.
-    fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
-        let question = match question(server, payload) {
-            Ok(question) => Some(question),
-            Err(RecordRefusal::Record(broken)) => return Err(broken),
-            Err(RecordRefusal::Head(why)) => {
-                self.log
-                    .error(format_args!("a request within a request is refused: {why}"));
-                None
-            }
-        };
-        let resolver = self.resolver.clone();
-        let Some(worker) = self.worker(index) else {
-            return Ok(());
-        };
-        let length = worker.held.front().map_or(0, |held| held.frame_length);
-        let frame = worker.mailbox.first_slot()[..length].to_vec();
-        let asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
-        let room = worker.mailbox.answer_room();
-        room[..4].fill(0);
-        // The client has gone. Without this refusal, a request that redirects to itself would never
-        // end.
-        let is_for_nobody =
-            (worker.held.front()).is_some_and(|held| held.owed.arrived().left_early);
-        if let (Some(resolver), Some(question)) = (resolver.filter(|_| !is_for_nobody), question) {
-            let question = SubrequestQuestion { asker, ..question };
-            resolver(question, &mut |call| {
-                if encode(&call, room).is_err() {
-                    room[..4].fill(0);
-                }
-            });
-        }
-        worker.mailbox.answer();
-        Ok(())
     }
 
     /// Takes the pipe that carries the rest of the response to the worker's first request.

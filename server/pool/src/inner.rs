@@ -93,6 +93,8 @@ pub(crate) struct Inner {
     pub learned: crate::learned::Learned,
     pub questions: crate::explanation::Questions,
     pub deferred: crate::deferral::Deferred,
+    /// The workers' questions about requests that wait for something.
+    pub open_questions: crate::open_questions::OpenQuestions,
 }
 
 /// Counts since the start, for the status page.
@@ -151,6 +153,7 @@ impl Pool {
             learned: Default::default(),
             questions: Default::default(),
             deferred: Default::default(),
+            open_questions: Default::default(),
         };
         Ok(Pool(Rc::new(Shared {
             inner: RefCell::new(inner),

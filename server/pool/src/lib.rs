@@ -40,6 +40,7 @@ mod logged;
 mod measure;
 mod memory;
 mod merging;
+mod open_questions;
 mod overload;
 mod packing;
 mod parts;
@@ -63,6 +64,7 @@ pub mod script_head;
 mod shedding;
 mod status;
 mod stop;
+mod subrequests;
 mod table_marks;
 mod take_over;
 mod tap;
@@ -77,9 +79,9 @@ mod zygote;
 
 pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
-    InternalRedirect, Login, MappedPath, MethodChanges, Named, Origin, PerlSettings, Reason,
-    RequestChanges, RequestLine, RequestNews, ResponseOutcome, RunningRequest, ScriptEnvironment,
-    SubrequestQuestion, SubrequestResolver, Task, TimeLimits, WarmupResolver,
+    InternalRedirect, LaterResolver, Login, MappedPath, MethodChanges, Named, Origin, PerlSettings,
+    Reason, RequestChanges, RequestLine, RequestNews, ResponseOutcome, RunningRequest,
+    ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task, TimeLimits, WarmupResolver,
 };
 pub use configurator::Configurator;
 pub use crash_loop::CrashLoop;

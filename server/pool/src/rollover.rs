@@ -55,6 +55,7 @@ impl Pool {
         pool.measure().await;
         pool.run(pool.clone().enforce_limits());
         pool.run(pool.clone().follow_deferred());
+        pool.run(pool.clone().answer_open_questions());
         pool.run(pool.clone().measure_memory());
         unfinished.0 = None;
         Ok(pool)

@@ -412,6 +412,9 @@ pub mod left {
     pub const TRANSLATION: u16 = 6;
     /// `<If>`, after the handlers that map the path to a file.
     pub const STORAGE: u16 = 7;
+    /// The limits of running requests and of rates at the place that handlers have found. The
+    /// answer's access status is as for [`AUTHORIZATION`].
+    pub const LIMITS: u16 = 8;
 }
 
 /// The access status of the answer to `RULES` about [`left::FIXUPS`] and the rules that choose the

@@ -212,6 +212,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_LEFT_READ", layout::left::READ.into()),
         ("MEHARI_LEFT_TRANSLATION", layout::left::TRANSLATION.into()),
         ("MEHARI_LEFT_STORAGE", layout::left::STORAGE.into()),
+        ("MEHARI_LEFT_LIMITS", layout::left::LIMITS.into()),
         ("MEHARI_FIXUPS_GO_ON", layout::fixups::GO_ON.into()),
         ("MEHARI_FIXUPS_HAND_BACK", layout::fixups::HAND_BACK.into()),
         ("MEHARI_FIXUPS_ELSEWHERE", layout::fixups::ELSEWHERE.into()),

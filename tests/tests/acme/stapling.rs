@@ -231,7 +231,7 @@ fn stored_response_is_used_after_a_restart_without_the_responder() {
 
 #[test]
 fn certificate_without_a_responder_is_told_once() {
-    needs!("pebble");
+    needs!("pebble", "curl", "openssl");
     let [http, tls] = free_ports();
     let folder = tempfile::tempdir().expect("a folder");
     let authority = Authority::start(Plan::of(http, tls));

@@ -2,7 +2,7 @@
 
 use crate::{asking, check, runs, start, target, touch};
 use mehari_harness::scripts::workers;
-use mehari_harness::{eventually, Answer, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Answer, Request, Server, PATIENCE};
 use std::process::Command;
 
 #[test]
@@ -188,6 +188,7 @@ fn a_page_with_a_tag_is_asked_about() {
 
 #[test]
 fn kept_pages_are_compressed_for_those_who_take_it_over_both_protocols() {
+    needs!("curl");
     let server = start("AddOutputFilterByType DEFLATE text/plain\n");
     let page = target("i", &["Cache-Control: max-age=60"]);
     let plain = server.get(&page);

@@ -1,7 +1,7 @@
 //! Tests the stores of the response cache other than memory: a folder, and Redis.
 
 use crate::{check, start, target};
-use mehari_harness::{eventually, Redis, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Redis, Request, Server, PATIENCE};
 use std::process::Command;
 
 #[test]
@@ -31,6 +31,7 @@ fn pages_in_a_folder_outlive_the_server() {
 
 #[test]
 fn machines_share_pages_in_redis_and_work_without_it() {
+    needs!("redis-server");
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().display();
     let mut redis = Redis::start();

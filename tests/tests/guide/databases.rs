@@ -4,7 +4,7 @@
 use crate::memory::sizes_in;
 use crate::ONE_WORKER;
 use mehari_harness::scripts::APACHE_REGISTRY;
-use mehari_harness::{Builder, Database, Engine, Server};
+use mehari_harness::{needs, Builder, Database, Engine, Server};
 
 fn visitors() -> Option<Database> {
     let database = Database::start(Engine::Sqlite)?;
@@ -78,6 +78,7 @@ fn connections_last_from_request_to_request() {
 /// Compares a worker's private memory under five start-up files.
 #[test]
 fn driver_installed_before_the_fork_is_shared() {
+    needs!("libdbd-sqlite3-perl");
     let Some(database) = visitors() else { return };
     let own = |start_up: &str| {
         let server = site(

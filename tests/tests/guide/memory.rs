@@ -3,7 +3,7 @@
 //! smaller.
 
 use crate::ONE_WORKER;
-use mehari_harness::{Rung, Server};
+use mehari_harness::{needs, Rung, Server};
 
 /// Returns a worker's shared and private kilobytes after its second request.
 fn sizes(start_up: &str, target: &str) -> (u64, u64) {
@@ -30,6 +30,7 @@ pub fn sizes_in(page: &str) -> (u64, u64) {
 
 #[test]
 fn modules_loaded_before_the_fork_are_shared() {
+    needs!("libcgi-pm-perl", "libdbi-perl", "libwww-perl");
     let target = "/registry/memuse.pl";
     let all = "use CGI (); use DB_File (); use LWP::UserAgent (); use Storable (); use DBI ();";
     let (shared_without, own_without) = sizes("", target);
@@ -44,6 +45,7 @@ fn modules_loaded_before_the_fork_are_shared() {
 
 #[test]
 fn cgi_pm_loaded_before_the_fork_is_shared() {
+    needs!("libcgi-pm-perl");
     let target = "/registry/preload_cgi_pm.pl?a=1";
     let (_, own_without) = sizes("", target);
     let (_, own_with) = sizes("use CGI ();", target);

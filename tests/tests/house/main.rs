@@ -2,9 +2,11 @@
 //! of a crate form no cycle, names are unique, and prose fits 100 columns. See ARCHITECTURE.md.
 
 mod columns;
+mod items;
 mod modules;
 mod names;
 mod needs;
+mod programs;
 mod tokens;
 mod versions;
 

@@ -1,22 +1,39 @@
-//! Splits a Rust source into tokens. Drops comments, literals and items that only tests use.
+//! Splits a Rust source into tokens.
 
-/// Returns the tokens of `source`: identifiers, `::`, and single characters of punctuation.
+/// Returns the tokens of `source`: identifiers, `::`, and single characters of punctuation. Drops
+/// comments, literals and items that only tests use.
 pub fn tokens(source: &str) -> Vec<&str> {
+    let mut found = with_strings(source);
+    found.retain(|token| is_word(token) && !is_string(token) || is_punctuation(token));
+    without_tests(&found)
+}
+
+/// Returns the same tokens and the strings with their quotes. Keeps the items that only tests use.
+pub fn with_strings(source: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
         let length = token_length(rest, first);
         let (token, after) = rest.split_at(length);
-        if is_word(token) || token == "::" || "{}()[],;*#!=".contains(token) {
+        if is_word(token) || is_string(token) || is_punctuation(token) {
             found.push(token);
         }
         rest = after;
     }
-    without_tests(&found)
+    found
 }
 
 fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+/// Returns whether a token is a string, raw or not.
+pub fn is_string(token: &str) -> bool {
+    token.trim_end_matches('#').ends_with('"')
+}
+
+fn is_punctuation(token: &str) -> bool {
+    token == "::" || "{}()[],;*#!=".contains(token)
 }
 
 /// Returns the length of the token at the start of `rest`. Blanks, a comment and a literal are one

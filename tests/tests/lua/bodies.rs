@@ -2,7 +2,7 @@
 //! afterwards.
 
 use super::site;
-use mehari_harness::{Request, Server};
+use mehari_harness::{needs, Request, Server};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -75,6 +75,7 @@ fn a_small_body_is_seen_at_the_edge_and_by_the_program() {
 
 #[test]
 fn small_bodies_are_seen_alike_over_both_protocols_and_framings() {
+    needs!("curl");
     let server = echo();
     for (protocol, framing, seen) in [
         ("--http1.1", "", "<abcabc> 6 true"),

@@ -2,7 +2,7 @@
 //! always current.
 
 use super::site;
-use mehari_harness::{eventually, trace, Connection, Request, PATIENCE};
+use mehari_harness::{eventually, needs, trace, Connection, Request, PATIENCE};
 use std::fs;
 
 /// A Lua script that prints the size of a file, or that the file does not exist.
@@ -20,6 +20,7 @@ fn ask(connection: &mut Connection) -> String {
 
 #[test]
 fn a_changed_file_is_seen_by_the_next_request_and_an_unchanged_one_is_not_looked_at() {
+    needs!("strace");
     let server = site("LuaAttractRawURL lua/size.lua\n", &[("size", SIZE)])
         .file("htdocs/data/other.txt", "other")
         .start();

@@ -1,7 +1,7 @@
 //! Tests edge scripts together with both protocols, the response cache and compression.
 
 use super::site;
-use mehari_harness::{eventually, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Request, Server, PATIENCE};
 use std::process::Command;
 
 const PROTOCOLS: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
@@ -20,6 +20,7 @@ fn curl(server: &Server, protocol: &str, path: &str, more: &[&str]) -> String {
 
 #[test]
 fn response_scripts_are_asked_over_both_protocols() {
+    needs!("curl");
     let behind = r#"
         local r = lighty.r
         r.resp_header["X-Seen"] = r.req_item.http_status .. " " .. r.req_attr["request.protocol"] .. " " .. (r.req_header["X-Asked"] or "-")
@@ -84,6 +85,7 @@ fn response_scripts_are_asked_over_both_protocols() {
 
 #[test]
 fn kept_pages_are_seen_by_scripts_each_time_and_kept_as_the_program_made_them() {
+    needs!("curl");
     let before = r#"
         lighty.r.req_env["FROM_EDGE"] = lighty.r.req_attr["uri.query"]
         if lighty.r.req_attr["uri.path"] == "/short.pl" then lighty.r.req_attr["uri.path"] = "/registry/kept.pl" end

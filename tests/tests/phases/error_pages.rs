@@ -273,6 +273,7 @@ fn error_page_equals_apaches_with_handlers_for_the_whole_server() {
 /// Both protocols reach the page in the same way.
 #[test]
 fn error_page_is_the_same_over_http2() {
+    needs!("curl");
     let server = site("").start();
     for case in cases(&["log"], &all_kinds()) {
         let request = &case.request;

@@ -208,6 +208,7 @@ fn worker_that_ends_in_a_log_handler_leaves_exactly_one_access_line() {
 
 #[test]
 fn response_is_sent_before_its_log_handler_ends() {
+    needs!("curl");
     let module = "sub handler { my $r = shift; $r->print('said'); 0 }\n\
         sub waits { my $r = shift; my $root = $r->document_root;\n\
         for (1 .. 6000) { last if -e \"$root/go\"; select undef, undef, undef, 0.01 }\n\

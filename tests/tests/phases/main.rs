@@ -4,7 +4,7 @@
 //! Where mod_perl behaves in the same way, the expectation was checked against mod_perl
 //! (`MEHARI_TESTS_AGAINST=apache2`).
 
-use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Builder, Request, Server, PATIENCE};
 
 mod access;
 mod admission;
@@ -16,7 +16,9 @@ mod error_pages;
 mod front_answers;
 mod handlers;
 mod leading;
+mod limits;
 mod logged;
+mod maps;
 mod methods;
 mod order;
 mod outcome;

@@ -138,6 +138,7 @@ fn cleanup_handlers_see_the_answer_and_a_slow_client_holds_no_worker() {
 /// worker goes on.
 #[test]
 fn worker_learns_that_its_client_has_left_and_goes_on() {
+    needs!("curl");
     let module = "sub handler { my $r = shift; my $root = $r->document_root;\n\
         return 0 unless $r->args;\n\
         open my $note, '>', \"$root/begun\" or die $!;\n\

@@ -7,9 +7,11 @@ use crate::pipeline::{managed, start, RequestContext, RequestSource};
 use crate::request::{path_of, Peer};
 use crate::shared::traffic::{counted, Verdict};
 use crate::shared::Shared;
+use mehari_config::TrafficRule;
 use mehari_http::host::split_port;
 use mehari_http::problem::{bad, Problem};
 use mehari_pool::Body;
+use std::borrow::Cow;
 
 /// The form of a request's target.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,25 +114,30 @@ fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns the decision of the traffic rules of the request's place.
+/// Returns the decision of the traffic rules of the request's place. A rule counts a request once,
+/// also if Perl's handlers lead the request to another place.
 pub fn traffic_verdict(
     shared: &Shared,
     context: &mut RequestContext,
     method: &[u8],
-    peer: &Peer,
+    client: &str,
 ) -> Verdict {
-    let rules = match &context.settings {
+    let settings = match &context.settings {
         Some(settings) if !settings.limits.traffic.is_empty() => settings.clone(),
         _ => return Verdict::Pass,
     };
+    let mut rules = Cow::Borrowed(&*settings.limits.traffic);
+    if !context.counted.is_empty() {
+        let has_counted = |rule: &TrafficRule| {
+            let mut before = context.counted.iter();
+            before.any(|settings| settings.limits.traffic.contains(rule))
+        };
+        rules.to_mut().retain(|rule| !has_counted(rule));
+    }
+    let client = counted(client, shared.site().limits.client_prefix);
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    let client = context.client(peer).remote_addr;
-    let client = counted(&client, shared.site().limits.client_prefix);
-    traffic.admit(
-        &rules.limits.traffic,
-        method,
-        &client,
-        clock,
-        &mut context.held,
-    )
+    let verdict = traffic.admit(&rules, method, &client, clock, &mut context.held);
+    drop(rules);
+    context.counted.push(settings);
+    verdict
 }

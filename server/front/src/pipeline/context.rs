@@ -44,6 +44,8 @@ pub struct RequestContext {
     pub client: Option<Box<Peer>>,
     /// The counts of traffic rules that this request is in.
     pub held: Vec<CountGuard>,
+    /// The settings whose traffic rules have counted the request.
+    pub counted: Vec<Arc<Settings>>,
     /// The body of the request, if edge scripts may read it.
     pub small_body: Option<Vec<u8>>,
     /// The upload whose progress is tracked.
@@ -121,6 +123,7 @@ impl RequestContext {
             address: Address::default(),
             client: None,
             held: Vec::new(),
+            counted: Vec::new(),
             small_body: None,
             upload: None,
             cache: CacheUse::default(),

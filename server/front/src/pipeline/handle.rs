@@ -111,7 +111,8 @@ async fn apply_traffic_rules<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
 ) -> Result<Option<HandlerOutcome>, Gone> {
-    match traffic_verdict(client.shared(), context, client.method(), client.peer()) {
+    let address = context.client(client.peer()).remote_addr;
+    match traffic_verdict(client.shared(), context, client.method(), &address) {
         Verdict::Pass => Ok(None),
         Verdict::Wait(time) => {
             let clock = &client.shared().clock;

@@ -1,6 +1,8 @@
 //! Resolves a path for Perl's handlers within a request: for `$r->lookup_uri`, for a
 //! PerlTransHandler that has changed the URI, and for an internal redirect in the worker.
 
+mod lookups;
+
 use crate::handlers::perl;
 use crate::pipeline::access::challenge;
 use crate::pipeline::rules::{self, Decision, Evaluation};
@@ -9,6 +11,7 @@ use crate::request::virtual_root;
 use crate::request::{Fields, Peer, Protocol, Request, REDIRECTS};
 use crate::routing::{self, Route};
 use crate::shared::Shared;
+use lookups::MapLookup;
 use mehari_config::Site;
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -17,11 +20,19 @@ use mehari_pool::{Body, Call, Origin, PerlSettings, SubrequestQuestion};
 use std::net::IpAddr;
 use std::rc::Rc;
 
+pub use lookups::{resolver, MapAnswers};
+
 /// Gives `give` the call that a request for this target with this method would be. As in Apache,
 /// the rules see the fields and variables as the handlers of the asking request have left them. The
 /// request's fields are left empty in the call, because the worker knows them. If the rules refuse
-/// the request, the call has an access status.
-pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn FnMut(Call<'_>)) {
+/// the request, the call has an access status. If the rules need a program's answer, the function
+/// gives nothing and returns the lookup.
+pub fn answer(
+    shared: &Shared,
+    question: SubrequestQuestion<'_>,
+    answers: &MapAnswers,
+    give: &mut dyn FnMut(Call<'_>),
+) -> Option<MapLookup> {
     let site = shared.site();
     let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
     let server_ip = address(question.asker.server_addr);
@@ -54,8 +65,10 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
     let is_within = news.origin == Origin::Within;
     let (inherited, method) = (news.changes.variables, news.changes.method);
     let is_known = !inherited.is_empty() || is_within || method.numbered.is_some();
-    let mut state = is_known.then(Box::<RuleState>::default);
+    let has_asked = !answers.known().is_empty();
+    let mut state = (is_known || has_asked).then(Box::<RuleState>::default);
     if let Some(state) = &mut state {
+        state.looked_up = answers.known().to_vec();
         state.inherited = inherited;
         state.method.numbered = method.numbered;
         state.is_within = is_within;
@@ -68,25 +81,28 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
     } else if news.origin == Origin::Same || site.host(question.server).rules.is_empty() {
         state = virtual_state(shared, &site, &request, state);
     } else {
-        match translate(shared, &site, &request, &mut target, &mut state) {
-            Ok(decision) => refusal = decision.map(refused_by),
-            Err(_) => return,
+        let decision = translate(shared, &site, &request, &mut target, &mut state).ok()?;
+        let lookup = decision
+            .as_ref()
+            .and_then(|decision| MapLookup::of(&request, &site, decision));
+        if lookup.is_some() && answers.may_grow() {
+            return lookup;
         }
+        refusal = decision.map(refused_by);
     }
     request.resource = &target;
     let nothing = MappingState::default();
     let mapping = state.as_ref().map_or(&nothing, |state| &state.mapping);
     let found = routing::find_for(&site, &shared.routing.htaccess, &request, mapping, None);
-    let Ok(mut found) = found else {
-        return;
-    };
+    let mut found = found.ok()?;
     if let Some(proxied) = mapping.back_end() {
         found = routing::to_back_end(&site, &request, &found, proxied);
     }
     let found = Rc::new(found);
     if let Some(refusal) = refusal {
         request.rule_state = state.as_deref();
-        return give_call(&request, &found, &site, &refusal, give);
+        give_call(&request, &found, &site, &refusal, give);
+        return None;
     }
     if let Some(named) = news.user {
         let user = User::named(named, &found.settings);
@@ -110,6 +126,7 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         };
         give_call(&request, &route, &site, &refusal, give);
     }
+    None
 }
 
 /// Notes in the state what is known of a path that an alias of its section maps, or that is in a
@@ -170,8 +187,8 @@ fn translate(
     Ok(Some(Decision::Status(None, 500)))
 }
 
-/// Returns the refusal of a request by the rules of the server. A question of a worker cannot wait
-/// for a `RewriteMap` program, so rules that need one refuse the request.
+/// Returns the refusal of a request by the rules of the server. Rules whose `RewriteMap` program
+/// has not answered refuse the request.
 fn refused_by(decision: Decision) -> Refused {
     let (status, lines) = match decision {
         Decision::Status(_, status) => (status, Vec::new()),

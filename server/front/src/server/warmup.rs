@@ -1,6 +1,6 @@
 //! Routes the requests of `ZygoteWarmup`, before their generation serves.
 
-use crate::pipeline::subrequest;
+use crate::pipeline::subrequest::{self, MapAnswers};
 use crate::routing::Silent;
 use crate::shared::{PerlPool, Shared, StandIn, StandInExchange};
 use mehari_cgi::{Cgi, Limits};
@@ -39,7 +39,7 @@ pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
             },
             news: RequestNews::default(),
         };
-        subrequest::answer(&shared, question, give);
+        subrequest::answer(&shared, question, &MapAnswers::none(), give);
     })
 }
 

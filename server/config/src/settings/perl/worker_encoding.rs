@@ -108,6 +108,21 @@ impl Settings {
         }
     }
 
+    /// The worker needs the limits if handlers may lead another request to this place.
+    fn put_limits(&self, text: &mut WorkerRecords) {
+        let leads =
+            |phase: &Phase| *phase <= Phase::MapToStorage && !self.perl.of(*phase).is_empty();
+        if !Phase::ALL.iter().any(leads) {
+            return;
+        }
+        if self.limits.body > 0 {
+            text.put(b't', "body_limit", &self.limits.body.to_string());
+        }
+        if !self.limits.traffic.is_empty() {
+            text.put(b't', "traffic", "left");
+        }
+    }
+
     /// Removes the location if nothing else concerns Perl, because it then makes no difference.
     pub(crate) fn forget_location(&mut self) {
         let perl = &self.perl;
@@ -184,6 +199,7 @@ impl Settings {
         if let Some(word) = left.place.word() {
             text.put(b't', "place", word);
         }
+        self.put_limits(&mut text);
         match left.authorization {
             Authorization::Settled => {}
             Authorization::IfChanged => text.put(b't', "authorization", "if changed"),

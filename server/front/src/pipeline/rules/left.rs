@@ -13,12 +13,14 @@
 
 use super::evaluation::Evaluation;
 use super::{needs, redirect_to, Admission, Decision, Need, RedirectTarget};
+use crate::content::page::retry_after_line;
 use crate::handlers::{perl, Backend};
+use crate::pipeline::admit::traffic_verdict;
 use crate::pipeline::{RequestContext, RequestSource};
 use crate::request::query_of;
 use crate::request::rule_state::{AccessFindings, Beginning, Destination, RuleState, Stage};
 use crate::routing::Route;
-use crate::shared::Shared;
+use crate::shared::{traffic, Shared};
 use mehari_http::problem::Problem;
 use mehari_pool::{fixups, left, Body};
 use std::rc::Rc;
@@ -63,9 +65,10 @@ pub async fn answer_worker(
     let Some(route) = place(context) else {
         return backend.answer_rules(None);
     };
-    let verdict = match stage(left) {
-        Some(from) => find_place(shared, context, asked, source, (from, chosen)).await,
-        None => decide(shared, context, asked, source, (&route, left)).await,
+    let verdict = match (stage(left), left) {
+        (Some(from), _) => find_place(shared, context, asked, source, (from, chosen)).await,
+        (None, left::LIMITS) => limit(shared, context, source).await,
+        (None, _) => decide(shared, context, asked, source, (&route, left)).await,
     };
     context.mark("rules after Perl's handlers");
     let place = place(context).unwrap_or(route);
@@ -81,7 +84,7 @@ pub async fn answer_worker(
         if left != left::FIXUPS || place.settings.rules.request_headers.is_empty() {
             call.fields = &[];
         }
-        let is_verdict = matches!(left, left::FIXUPS | left::AUTHORIZATION);
+        let is_verdict = matches!(left, left::FIXUPS | left::AUTHORIZATION | left::LIMITS);
         if is_verdict || verdict.status != fixups::GO_ON {
             call.access.status = verdict.status;
             call.access.challenge = &verdict.lines;
@@ -164,6 +167,30 @@ async fn find_place(
         },
         Ok(Admission::Status(status)) => Verdict::of(status),
         Err(problem) => Verdict::of(problem.status),
+    }
+}
+
+/// Applies the traffic rules of the place that handlers have found. The worker waits if the request
+/// has to wait.
+async fn limit(
+    shared: &Shared,
+    context: &mut RequestContext,
+    source: &impl RequestSource,
+) -> Verdict {
+    let (method, client) = {
+        let request = source.request(context);
+        (request.asked_method.to_vec(), request.peer.remote_addr)
+    };
+    match traffic_verdict(shared, context, &method, &client) {
+        traffic::Verdict::Pass => Verdict::of(fixups::GO_ON),
+        traffic::Verdict::Wait(time) => {
+            tokio::time::sleep(time).await;
+            Verdict::of(fixups::GO_ON)
+        }
+        traffic::Verdict::Refused(refusal) => Verdict {
+            lines: retry_after_line(refusal.retry_after).into_bytes(),
+            ..Verdict::of(refusal.status)
+        },
     }
 }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The most questions to `RewriteMap` programs per request.
-const QUESTIONS: usize = 32;
+pub const QUESTIONS: usize = 32;
 
 /// What rules must know before they can decide.
 pub enum Need {
