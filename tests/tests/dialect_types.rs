@@ -144,3 +144,58 @@ fn cgi_programs_have_the_limits_of_rlimit() {
     let most = pair.ours().get("/cgi/max.sh").expect(200);
     assert!(most.starts_with("50\n"), "{most}");
 }
+
+/// The types that a program and a handler give, by the query.
+const TYPED: &str = "my @types = ('text/html', 'text/plain; Charset=latin1', 'text/plain', \
+    'application/json', 'text/xml', 'text/plain;format=flowed');\n";
+
+fn typed_site() -> Builder {
+    let script = format!(
+        "#!/usr/bin/perl\n{TYPED}print \"Content-Type: $types[$ENV{{QUERY_STRING}}]\\n\\nbody\\n\";\n"
+    );
+    let module = format!(
+        "package Typed;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n{TYPED}\
+         sub handler {{ my $r = shift; $r->content_type($types[$r->args]) if length $r->args; \
+         $r->print($r->content_type // 'none'); 0 }}\n\
+         sub declines {{ $_[0]->content_type('text/html'); -1 }}\n1;\n"
+    );
+    let builder = Server::builder()
+        .file("cgi/typed.pl", &script)
+        .file("lib/Typed.pm", &module)
+        .file("htdocs/named/page.html", "page")
+        .file("htdocs/named/data.json", "{}")
+        .file("htdocs/declined/data.json", "{}")
+        .conf(
+            "AddDefaultCharset utf-8\nPerlSwitches -I@ROOT@/lib\n\
+             <Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             ScriptAlias /cgi/ @ROOT@/cgi/\nAlias /registry/ @ROOT@/cgi/\n\
+             <Location /registry>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\n\
+             PerlOptions +ParseHeaders\nOptions +ExecCGI\n</Location>\n\
+             <Location /handler>\nSetHandler modperl\nPerlResponseHandler Typed\n</Location>\n\
+             <Location /named>\nSetHandler modperl\nPerlResponseHandler Typed\n</Location>\n\
+             <Location /declined>\nPerlFixupHandler Typed::declines\n</Location>\n\
+             <Location /off>\nAddDefaultCharset Off\nSetHandler modperl\nPerlResponseHandler Typed\n\
+             </Location>\n",
+        );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(builder.folder_of("cgi").join("typed.pl"), mode).expect("own file");
+    builder
+}
+
+#[test]
+fn default_character_set_is_that_of_all_responses_without_one() {
+    let mut pair = Pair::start(typed_site);
+    for place in ["/cgi/typed.pl", "/registry/typed.pl", "/handler", "/off"] {
+        for query in 0..6 {
+            pair.get(&format!("{place}?{query}")).expect(200);
+        }
+    }
+    for path in ["/handler", "/named/page.html", "/named/data.json"] {
+        pair.get(path).expect(200);
+    }
+    let declined = pair.get("/declined/data.json");
+    assert_eq!(
+        declined.field("content-type").as_deref(),
+        Some("text/html; charset=utf-8")
+    );
+}

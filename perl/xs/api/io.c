@@ -227,6 +227,17 @@ XS_INTERNAL(frame_text)
   XSRETURN(1);
 }
 
+/* $r->_languages: returns the languages that the file's name gives, with commas. */
+XS_INTERNAL(languages)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  mehari_text text = mehari_rec_languages(aTHX_ mehari_rec_of(aTHX_ ST(0)));
+  ST(0) = newSVpvn_flags(text.at, text.length, SVs_TEMP);
+  XSRETURN(1);
+}
+
 /* $r->_head_is_set: makes later printed output part of the body. */
 XS_INTERNAL(head_is_set)
 {
@@ -265,7 +276,7 @@ void mehari_io_boot(pTHX)
     {"Apache2::RequestRec::WRITE", write_part, 0}, {"Apache2::RequestRec::sendfile", sendfile, 0},
     {"Apache2::RequestRec::GETC", getc_one, 0}, {"Apache2::RequestRec::READLINE", readline, 0},
     {"Apache2::RequestRec::_addresses", addresses, 0}, {"Apache2::RequestRec::_scheme", frame_text, MEHARI_TEXT_SCHEME},
-    {"Apache2::RequestRec::_server_name", frame_text, MEHARI_TEXT_SERVER_NAME}, {"Apache2::RequestRec::_head_is_set", head_is_set, 0},
+    {"Apache2::RequestRec::_server_name", frame_text, MEHARI_TEXT_SERVER_NAME}, {"Apache2::RequestRec::_languages", languages, 0}, {"Apache2::RequestRec::_head_is_set", head_is_set, 0},
     {"Apache2::RequestRec::bytes_sent", bytes_sent, 0},
   };
   static const mehari_sub others[] = {{"Mehari::log_line", log_line, 0}, {"Mehari::limit", limit, 0}};

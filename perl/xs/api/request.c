@@ -328,7 +328,9 @@ XS_INTERNAL(relation)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
-  mehari_rec *other = ix == MAIN ? mehari_rec_main(aTHX_ rec) : ix == PREV ? mehari_rec_previous(aTHX_ rec) : rec->next;
+  /* The phases of an index are those of a sub-request, which has the record of its request. */
+  mehari_rec *within = rec->is_for_index ? rec : mehari_rec_main(aTHX_ rec);
+  mehari_rec *other = ix == MAIN ? within : ix == PREV ? mehari_rec_previous(aTHX_ rec) : rec->next;
   PL_op = here;
   ST(0) = other ? sv_mortalcopy(mehari_rec_object(aTHX_ other)) : &PL_sv_undef;
   XSRETURN(1);
@@ -340,7 +342,7 @@ XS_INTERNAL(is_initial_req)
   if (items != 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  ST(0) = boolSV(mehari_rec_is_initial(rec));
+  ST(0) = boolSV(mehari_rec_is_initial(rec) && !rec->is_for_index);
   XSRETURN(1);
 }
 

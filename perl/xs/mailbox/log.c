@@ -4,6 +4,19 @@
 #include "stdio/standard.h"
 #include <stdarg.h>
 
+bool mehari_log_levels;
+
+/* Writes the lines of a text to descriptor 2. Each begins with its level, which the front reads. */
+static void write_lines(int level, const char *text, STRLEN length)
+{
+  for (const char *end = text + length; text <= end;) {
+    const char *stop = memchr(text, '\n', end - text);
+    int size = (int)((stop ? stop : end) - text);
+    dprintf(2, MEHARI_LOG_MARK "%d%.*s\n", level, size, text);
+    text += size + 1;
+  }
+}
+
 /* Writes one line for the error log. The front adds the request and this worker to the line. */
 void mehari_log(int level, const char *text, STRLEN length)
 {
@@ -12,6 +25,10 @@ void mehari_log(int level, const char *text, STRLEN length)
   if (mehari_errors_are_quiet())
     return;
   dTHX;
+  if (!mehari_serving && !mehari_in_child && mehari_log_levels) {
+    write_lines(level, text, length);
+    return;
+  }
   if (!mehari_serving || mehari_in_child || mehari_in_thread(aTHX)) {
     dprintf(2, "%.*s\n", (int)length, text);
     return;

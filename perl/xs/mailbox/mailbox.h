@@ -129,6 +129,8 @@ bool mehari_defer(const mehari_text *parts, int count);
 /* Writes one record, which joins the `parts`. Blocks while the ring is full. */
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
 void mehari_ring_publish(void);
+/* Whether lines on descriptor 2 begin with their level: the front reads them. */
+extern bool mehari_log_levels;
 void mehari_log(int level, const char *text, STRLEN length);
 void mehari_logf(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

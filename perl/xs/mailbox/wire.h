@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 15u
+#define MEHARI_VERSION 16u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -99,6 +99,13 @@ enum {
   MEHARI_TEXT_MEDIA_TYPE,
   MEHARI_TEXT_USER, /* the user whose password the front has found correct; empty: none */
   MEHARI_TEXT_CHALLENGE, /* header lines that request authentication */
+  /* The path and the file of the folder whose index the request has got. Empty: the request is for
+   * no index. */
+  MEHARI_TEXT_FOLDER,
+  MEHARI_TEXT_FOLDER_FILE,
+  /* Content-Encoding and Content-Language by the file's name. Empty: the name gives none. */
+  MEHARI_TEXT_CODING,
+  MEHARI_TEXT_LANGUAGES,
   MEHARI_TEXT_COUNT
 };
 
@@ -179,6 +186,10 @@ typedef struct {
   uint32_t status; /* 0: unknown */
   uint64_t bytes;  /* of the body */
 } mehari_outcome_frame;
+
+/* The start of a line on a zygote's descriptor 2 that names its level. The level's digit and the
+ * text follow. Other lines are errors. */
+#define MEHARI_LOG_MARK "\x1f"
 
 /* A ring record: this struct, then `length` bytes, then padding to a multiple of 8. A record may
  * continue at the start of the ring after any byte. */

@@ -200,6 +200,23 @@ static void end_translation(pTHX_ mehari_rec *rec, bool is_translated)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_URI, asked);
 }
 
+/* Whether the phases ended the request with this value. */
+static bool is_over(int status) { return status != OK && status != DECLINED; }
+
+/* Runs the phases that a sub-request has for the index of a folder. As in Apache, the handlers ran
+ * for the folder before. What they change now, they change in the request itself. */
+static int prepare_index(pTHX_ mehari_rec *rec)
+{
+  rec->is_for_index = true;
+  int status = let_in(aTHX_ rec);
+  if (!is_over(status))
+    status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_TYPE);
+  if (!is_over(status))
+    status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_FIXUP);
+  rec->is_for_index = false;
+  return !rec->main && mehari_output_is_complete() ? DONE : status;
+}
+
 /* Runs the phases. Returns DECLINED to continue with the response, DONE if the response is
  * complete, otherwise a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
@@ -207,6 +224,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
   /* A part of a page with server-side includes is a sub-request too. */
   bool is_sub = rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN;
   const mehari_settings *place = rec->settings;
+  mehari_rec_show_folder(aTHX_ rec, true);
   for (int phase = is_sub ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
     if (phase == MEHARI_PHASE_HEADER_PARSER && is_sub)
       continue;
@@ -232,10 +250,14 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
     }
     if (phase == MEHARI_PHASE_HEADER_PARSER && (status == OK || status == DECLINED))
       status = mehari_rec_set_variables(aTHX_ rec);
-    if (status != OK && status != DECLINED)
+    if (is_over(status))
       return status;
     rec->is_admitted |= phase == MEHARI_PHASE_ACCESS;
   }
+  mehari_rec_show_folder(aTHX_ rec, false);
+  int status = rec->job.frame->text[MEHARI_TEXT_FOLDER].length ? prepare_index(aTHX_ rec) : OK;
+  if (is_over(status))
+    return status;
   name_user(aTHX_ rec);
   return mehari_rec_fix_up(aTHX_ rec);
 }

@@ -297,6 +297,7 @@ void mehari_worker_prepare(pTHX)
   if (is_prepared)
     return;
   is_prepared = true;
+  mehari_unname_program(aTHX);
   mehari_psgi_open(aTHX);
   remember_state(aTHX);
   mehari_watch_open();

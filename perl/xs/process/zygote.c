@@ -219,6 +219,7 @@ static void report_ready(void)
 
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
 {
+  mehari_log_levels = true;
   heed_signals();
   int const inherited[] = {control, bell, bell_event};
   for (size_t i = 0; i < C_ARRAY_LENGTH(inherited); i++)

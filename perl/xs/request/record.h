@@ -46,6 +46,8 @@ struct mehari_rec {
   /* A frame made in this process, not in a slot of the front; NULL: none. */
   mehari_request *own_frame;
   bool is_untranslated; /* whether `$r->uri` is the path before the server's rules */
+  bool is_for_index; /* whether the phases of a folder's index are running */
+  bool is_at_folder; /* whether `$r` is about the folder, not about its index */
   bool is_at_place; /* whether `own_frame` is about the place that the front has found for the request */
   mehari_job came; /* if handlers changed the request: its frame before the changes */
   /* The frame with the changes of the handlers before the response. NULL: unchanged. */
@@ -134,7 +136,12 @@ mehari_rec *mehari_rec_of(pTHX_ SV *self);
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; the record owns the text */
 /* Whether `$r->uri` is the path of the target, as in Apache until the path has been translated. */
 void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows);
+/* Whether `$r` is about the folder whose index the request has got, as in Apache until the fixup
+ * phase has ended. */
+void mehari_rec_show_folder(pTHX_ mehari_rec *rec, bool shows);
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value);
+/* Returns Content-Language. An empty text: none. */
+mehari_text mehari_rec_languages(pTHX_ mehari_rec *rec);
 mehari_table *mehari_rec_table(mehari_rec *rec, int which);
 SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new reference to its APR::Table */
 AV *mehari_rec_handlers(mehari_rec *rec, int phase); /* NULL: none */

@@ -24,22 +24,63 @@ static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
-/* Adds content_type and content_encoding. Each replaces the header field of the same name, as in
- * Apache. */
-static void add_own_lines(pTHX_ mehari_rec *rec)
+/* Adds the text. It replaces the header field of the same name, as in Apache. An empty text leaves
+ * the field alone. */
+static void add_own_line(pTHX_ mehari_rec *rec, int which, const char *name)
 {
-  static const struct {
-    int which;
-    const char *name;
-  } own[] = {{MEHARI_REC_CONTENT_TYPE, "Content-Type"}, {MEHARI_REC_CONTENT_ENCODING, "Content-Encoding"}};
-  for (int i = 0; i < 2; i++) {
-    SV *value = mehari_rec_text(aTHX_ rec, own[i].which);
-    if (!value || !SvOK(value))
-      continue;
-    if (mehari_response.length)
-      mehari_head_replace(&mehari_response, own[i].name, strlen(own[i].name));
-    add_text_line(aTHX_ rec, own[i].which, own[i].name);
+  if (!mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, which)).length)
+    return;
+  if (mehari_response.length)
+    mehari_head_replace(&mehari_response, name, strlen(name));
+  add_text_line(aTHX_ rec, which, name);
+}
+
+/* Takes the next language from a list with commas. */
+static mehari_text next_language(mehari_text *list)
+{
+  const char *comma = memchr(list->at, ',', list->length);
+  mehari_text language = {list->at, comma ? (STRLEN)(comma - list->at) : list->length};
+  list->at += language.length + !!comma;
+  list->length -= language.length + !!comma;
+  while (language.length && *language.at == ' ') {
+    language.at++;
+    language.length--;
   }
+  return language;
+}
+
+/* Adds the languages of `more` that the list does not have. */
+static void merge_languages(pTHX_ SV *list, mehari_text more)
+{
+  while (more.length) {
+    mehari_text language = next_language(&more), known = {SvPVX(list), SvCUR(list)};
+    bool is_known = !language.length;
+    while (known.length && !is_known) {
+      mehari_text one = next_language(&known);
+      is_known = one.length == language.length && !strncasecmp(one.at, language.at, one.length);
+    }
+    if (!is_known)
+      sv_catpvf(list, ",%.*s", (int)language.length, language.at);
+  }
+}
+
+/* Adds content_languages. As in Apache, the languages of the header field follow them. */
+static void add_languages(pTHX_ mehari_rec *rec)
+{
+  static const char field[] = "Content-Language: ";
+  const STRLEN name_length = sizeof field - 3;
+  mehari_text own = mehari_rec_languages(aTHX_ rec), lines = {mehari_response.lines, mehari_response.length};
+  if (!own.length)
+    return;
+  SV *list = newSVpvn_flags(own.at, own.length, SVs_TEMP);
+  while (lines.length) {
+    mehari_text line = mehari_first_line(&lines);
+    if (line.length >= sizeof field - 1 && !strncasecmp(line.at, field, sizeof field - 1))
+      merge_languages(aTHX_ list, (mehari_text){line.at + sizeof field - 1, line.length - sizeof field + 1});
+  }
+  if (mehari_response.length)
+    mehari_head_replace(&mehari_response, field, name_length);
+  mehari_head_add(&mehari_response, field, name_length, SvPVX(list), SvCUR(list));
 }
 
 /* Adds both tables. All lines behind err_headers_out are those of headers_out. */
@@ -69,13 +110,24 @@ static void add_reason(pTHX_ mehari_rec *rec)
     mehari_head_add_reason(&mehari_response, text, length);
 }
 
+/* Whether a handler has set the field Location. */
+static bool has_location(const mehari_rec *rec)
+{
+  static const mehari_text location = {"Location", 8};
+  const mehari_table *out = rec->tables[MEHARI_TABLE_HEADERS_OUT].table, *err = rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
+  return (out && mehari_table_find(out, location)) || (err && mehari_table_find(err, location));
+}
+
 void mehari_request_fill_head(pTHX)
 {
   mehari_rec *rec = mehari_rec_of_head();
   mehari_rec_report_user(aTHX_ rec);
-  mehari_response.status = rec->status;
+  /* Location redirects only where a script prints it. A handler sets the status of a redirect. */
+  mehari_response.status = rec->status ? rec->status : has_location(rec) ? 200 : 0;
   add_tables(rec);
-  add_own_lines(aTHX_ rec);
+  add_own_line(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, "Content-Type");
+  add_own_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
+  add_languages(aTHX_ rec);
   add_reason(aTHX_ rec);
 }
 
@@ -86,6 +138,11 @@ void mehari_request_complete_head(pTHX)
   if (!mehari_response.status)
     mehari_response.status = rec->status;
   add_tables(rec);
+  /* A template's child has no record. */
+  if (mehari_rec_now) {
+    add_own_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
+    add_languages(aTHX_ rec);
+  }
   add_reason(aTHX_ rec);
 }
 
@@ -96,9 +153,11 @@ void mehari_rec_add_error_head(mehari_rec *rec, int status)
   dTHX;
   if (status)
     add_reason(aTHX_ rec);
-  if (!status)
+  if (!status) {
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
-  else if (status >= 300 && status < 400)
+    if (rec->slots && hv_exists(rec->slots, "content_languages", 17))
+      add_languages(aTHX_ rec);
+  } else if (status >= 300 && status < 400)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Location");
   if (status && rec->numbers[MEHARI_NUMBER_NO_CACHE])
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Expires");

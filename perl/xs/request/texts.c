@@ -38,9 +38,14 @@ static SV *path_of_target(pTHX_ const mehari_rec *rec)
   return NULL;
 }
 
+/* Whether `$r` is about the folder whose index the request has got. */
+static bool is_at_folder(const mehari_rec *rec) { return rec->is_at_folder && sent(rec, MEHARI_TEXT_FOLDER).length; }
+
 static SV *path_of(pTHX_ const mehari_rec *rec)
 {
   SV *path = rec->is_untranslated ? path_of_target(aTHX_ rec) : NULL;
+  if (!path && is_at_folder(rec))
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_FOLDER));
   return path ? path : joined(aTHX_ sent(rec, MEHARI_TEXT_SCRIPT_NAME), sent(rec, MEHARI_TEXT_PATH_INFO));
 }
 
@@ -48,6 +53,8 @@ static SV *path_of(pTHX_ const mehari_rec *rec)
 static SV *file_name(pTHX_ const mehari_rec *rec)
 {
   mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
+  if (is_at_folder(rec))
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_FOLDER_FILE));
   if (!file.length)
     return copy(aTHX_ sent(rec, MEHARI_TEXT_TASK));
   if (info.length && file.length > info.length && memEQ(file.at + file.length - info.length, info.at, info.length))
@@ -99,6 +106,22 @@ static bool has_empty_query(const mehari_rec *rec)
   return target.length && target.at[target.length - 1] == '?';
 }
 
+static SV *copy_unless_empty(pTHX_ mehari_text text) { return text.length ? copy(aTHX_ text) : NULL; }
+
+/* The media type that Apache's mod_mime gives a folder (DIR_MAGIC_TYPE). */
+#define FOLDER_TYPE "httpd/unix-directory"
+
+/* Whether the file of a Perl handler is a folder. */
+static bool is_folder(pTHX_ const mehari_rec *rec)
+{
+  struct stat found;
+  mehari_text file = sent(rec, MEHARI_TEXT_FILE);
+  if (is_at_folder(rec))
+    return true;
+  return rec->job.frame->task == MEHARI_TASK_HANDLER && file.length && file.at[file.length - 1] == '/' && !sent(rec, MEHARI_TEXT_PATH_INFO).length &&
+         stat(SvPVX(sv_2mortal(copy(aTHX_ file))), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
 {
   mehari_text text;
@@ -123,14 +146,13 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   case MEHARI_REC_THE_REQUEST:
     return the_request(aTHX_ rec);
   case MEHARI_REC_CONTENT_TYPE:
-    text = sent(rec, MEHARI_TEXT_MEDIA_TYPE);
-    return text.length ? copy(aTHX_ text) : NULL;
+    return is_folder(aTHX_ rec) ? newSVpvs(FOLDER_TYPE) : copy_unless_empty(aTHX_ sent(rec, MEHARI_TEXT_MEDIA_TYPE));
+  case MEHARI_REC_CONTENT_ENCODING:
+    return is_at_folder(rec) ? NULL : copy_unless_empty(aTHX_ sent(rec, MEHARI_TEXT_CODING));
   case MEHARI_REC_USER:
-    text = variable(rec, "REMOTE_USER");
-    return text.length ? copy(aTHX_ text) : NULL;
+    return copy_unless_empty(aTHX_ variable(rec, "REMOTE_USER"));
   case MEHARI_REC_AUTH_TYPE:
-    text = variable(rec, "AUTH_TYPE");
-    return text.length ? copy(aTHX_ text) : NULL;
+    return copy_unless_empty(aTHX_ variable(rec, "AUTH_TYPE"));
   case MEHARI_REC_HANDLER:
     return newSVpv(handler_name(rec), 0);
   default:
@@ -145,6 +167,22 @@ void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows)
     return;
   SvREFCNT_dec(rec->texts[MEHARI_REC_URI]);
   rec->texts[MEHARI_REC_URI] = NULL;
+}
+
+void mehari_rec_show_folder(pTHX_ mehari_rec *rec, bool shows)
+{
+  static const int about[] = {MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_CONTENT_TYPE, MEHARI_REC_CONTENT_ENCODING};
+  rec->is_at_folder = shows;
+  if (!sent(rec, MEHARI_TEXT_FOLDER).length)
+    return;
+  for (size_t i = 0; i < C_ARRAY_LENGTH(about); i++) {
+    if (mehari_is_changed(rec, about[i]))
+      continue;
+    SvREFCNT_dec(rec->texts[about[i]]);
+    rec->texts[about[i]] = NULL;
+  }
+  if (rec->slots && !mehari_is_changed(rec, MEHARI_REC_FILENAME))
+    (void)hv_deletes(rec->slots, "finfo", G_DISCARD);
 }
 
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
@@ -200,4 +238,19 @@ void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
     SvREFCNT_dec(rec->texts[which]);
     rec->texts[which] = value ? newSVsv(value) : NULL;
   }
+}
+
+mehari_text mehari_rec_languages(pTHX_ mehari_rec *rec)
+{
+  SV **set = rec->slots ? hv_fetchs(rec->slots, "content_languages", 0) : NULL;
+  if (!set || !SvROK(*set) || SvTYPE(SvRV(*set)) != SVt_PVAV)
+    return is_at_folder(rec) ? (mehari_text){"", 0} : sent(rec, MEHARI_TEXT_LANGUAGES);
+  SV *list = newSVpvs_flags("", SVs_TEMP);
+  AV *languages = (AV *)SvRV(*set);
+  for (SSize_t i = 0; i <= av_top_index(languages); i++) {
+    SV **language = av_fetch(languages, i, 0);
+    mehari_text text = mehari_text_of(aTHX_ language ? *language : NULL);
+    sv_catpvf(list, "%s%.*s", i ? "," : "", (int)text.length, text.at);
+  }
+  return (mehari_text){SvPVX(list), SvCUR(list)};
 }

@@ -206,6 +206,8 @@ void mehari_set_program_name(pTHX_ const char *file)
   sv_setpv(name, file); /* set without magic, so the process keeps its title */
 }
 
+void mehari_unname_program(pTHX) { mehari_set_program_name(aTHX_ "-e"); }
+
 /* Sets $0. FindBin reads it while the script is compiled. */
 static void name_program(pTHX_ mehari_text file)
 {
@@ -295,6 +297,7 @@ void mehari_registry_serve(pTHX)
     serve(aTHX_ script, lives_in_cgi_world());
   } else
     answer_without_running(aTHX_ status);
+  mehari_unname_program(aTHX);
 }
 
 void mehari_registry_preload(pTHX_ const char *file)

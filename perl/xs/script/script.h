@@ -92,6 +92,8 @@ void mehari_registry_boot(pTHX);
  * started. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
+/* Sets $0 to `-e`. FindBin looks for the file of every other name. */
+void mehari_unname_program(pTHX);
 
 /* program.c: runs a script as perl itself would, once, in its own process. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));

@@ -127,6 +127,10 @@ impl Rig {
                 path_info: b"/x y",
                 document_root: b"/srv/www",
                 media_type: b"",
+                coding: b"",
+                languages: b"",
+                folder: b"",
+                folder_file: b"",
                 file_mark: 0,
             },
             connection: ConnectionFacts {

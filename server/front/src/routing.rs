@@ -24,6 +24,7 @@ mod walk;
 pub use locate::{DENIED, HIDDEN, NO_INDEX};
 
 use crate::content::{media, FileTarget};
+use crate::request::rule_state::IndexedFolder;
 use file_mark::FileMark;
 use mehari_config::{Handler, Report, Rung, Settings};
 use mehari_filewatch::FileWatcher;
@@ -49,6 +50,8 @@ pub struct Route {
     pub intermediate_settings: Vec<Arc<Settings>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
+    /// The folder whose index this is. Perl's handlers before the response see the folder.
+    pub index_of: Option<Box<IndexedFolder>>,
     /// The state of the program's file. `None` before the second search for this path.
     pub file_mark: Option<FileMark>,
 }

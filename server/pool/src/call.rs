@@ -147,6 +147,13 @@ pub struct MappedPath<'a> {
     pub document_root: &'a [u8],
     /// The media type of the file, by the file's name. Empty: unknown, or a script.
     pub media_type: &'a [u8],
+    /// Content-Encoding and Content-Language by the file's name. Empty: the name gives none.
+    pub coding: &'a [u8],
+    pub languages: &'a [u8],
+    /// The path and the file of the folder whose index the request has got. Empty: the request is
+    /// for no index.
+    pub folder: &'a [u8],
+    pub folder_file: &'a [u8],
     /// The mark of the program's file (`wire::layout::file_mark`), if the front watches the file
     /// for changes. 0: the worker checks the file.
     pub file_mark: u64,

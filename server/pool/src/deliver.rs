@@ -335,7 +335,7 @@ impl Inner {
     }
 }
 
-fn level(detail: u16) -> LogLevel {
+pub(crate) fn level(detail: u16) -> LogLevel {
     match detail {
         0 => LogLevel::Emerg,
         1 => LogLevel::Alert,

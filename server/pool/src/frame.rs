@@ -80,6 +80,10 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::MediaType, call.path.media_type),
         (Text::User, login(call.access.login).1),
         (Text::Challenge, call.access.challenge),
+        (Text::Folder, call.path.folder),
+        (Text::FolderFile, call.path.folder_file),
+        (Text::Coding, call.path.coding),
+        (Text::Languages, call.path.languages),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Takes reports about processes: a zygote's messages, a worker's end, and the standard error of
 //! both.
 
+use crate::deliver::level;
 use crate::false_starts::FalseStarts;
 use crate::inner::Pool;
 use crate::readiness::{next_message, readable};
@@ -8,7 +9,7 @@ use crate::team::Of;
 use crate::zygote::Zygote;
 use mehari_config::LogLevel;
 use mehari_observe::{ErrorLog, Origin};
-use mehari_wire::layout::control;
+use mehari_wire::layout::{control, LOG_MARK};
 use mehari_wire::Bell;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -210,9 +211,26 @@ pub async fn copy_lines(stderr: OwnedFd, log: ErrorLog, origin: Origin) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
     while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
-        log.log_bytes(LogLevel::Error, origin, line.trim_ascii_end());
+        for (level, text) in levelled(line.trim_ascii_end()) {
+            log.log_bytes(level, origin, text);
+        }
         line.clear();
     }
+}
+
+/// Returns the texts of a line and their levels. A text that names no level is an error. A text that
+/// names its level may follow another, which was printed without an end of line.
+fn levelled(line: &[u8]) -> Vec<(LogLevel, &[u8])> {
+    let is_mark = |at: &usize| matches!(line[*at..], [LOG_MARK, b'0'..=b'7', ..]);
+    let marks = || (0..line.len()).filter(is_mark);
+    let first = marks().next().unwrap_or(line.len());
+    let ends = marks().skip(1).chain([line.len()]);
+    let unmarked = (first > 0 || line.is_empty()).then_some((LogLevel::Error, &line[..first]));
+    let marked = marks().zip(ends).map(|(start, end)| {
+        let digit = line[start + 1] - b'0';
+        (level(digit.into()), &line[start + 2..end])
+    });
+    unmarked.into_iter().chain(marked).collect()
 }
 
 #[cfg(test)]
@@ -223,6 +241,29 @@ mod tests {
     use std::pin::pin;
     use std::process::{Command, Stdio};
     use tokio::sync::Notify;
+
+    #[test]
+    fn line_of_a_zygote_has_the_level_that_it_names() {
+        type Texts<'a> = &'a [(LogLevel, &'a [u8])];
+        let rows: [(&[u8], Texts<'_>); 6] = [
+            (b"\x1f7detail", &[(LogLevel::Debug, b"detail")]),
+            (b"plain", &[(LogLevel::Error, b"plain")]),
+            (b"\x1f9", &[(LogLevel::Error, b"\x1f9")]),
+            (b"\x1f3", &[(LogLevel::Error, b"")]),
+            (b"", &[(LogLevel::Error, b"")]),
+            (
+                b"printed\x1f4odd\x1f5new",
+                &[
+                    (LogLevel::Error, b"printed"),
+                    (LogLevel::Warn, b"odd"),
+                    (LogLevel::Notice, b"new"),
+                ],
+            ),
+        ];
+        for (line, texts) in rows {
+            assert_eq!(levelled(line), texts, "{line:?}");
+        }
+    }
 
     /// A front without free descriptors must not take a living worker for a dead one.
     #[test]

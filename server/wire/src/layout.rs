@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -119,8 +119,15 @@ pub enum Text {
     User,
     /// The header lines of the authentication challenge.
     Challenge,
+    /// The path of the folder whose index the request has got. Empty if the request is for no
+    /// index. The next text is the folder's file.
+    Folder,
+    FolderFile,
+    /// Content-Encoding by the name of the file. The next text is Content-Language.
+    Coding,
+    Languages,
 }
-pub const TEXT_COUNT: usize = 17;
+pub const TEXT_COUNT: usize = 21;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -184,6 +191,10 @@ pub mod login {
     /// TLS connection names.
     pub const NAMED: u8 = 6;
 }
+
+/// The first byte of a line on a zygote's standard error that names its level. The level's digit and
+/// the text follow.
+pub const LOG_MARK: u8 = 0x1f;
 
 /// The header of a request frame, at the start of a slot. The pairs and the texts follow.
 #[repr(C)]

@@ -104,8 +104,13 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "offsetof(mehari_request, known)",
             offset_of!(Request, known),
         ),
+        ("*MEHARI_LOG_MARK", layout::LOG_MARK.into()),
         ("MEHARI_TEXT_USER", layout::Text::User as usize),
         ("MEHARI_TEXT_CHALLENGE", layout::Text::Challenge as usize),
+        ("MEHARI_TEXT_FOLDER", layout::Text::Folder as usize),
+        ("MEHARI_TEXT_FOLDER_FILE", layout::Text::FolderFile as usize),
+        ("MEHARI_TEXT_CODING", layout::Text::Coding as usize),
+        ("MEHARI_TEXT_LANGUAGES", layout::Text::Languages as usize),
         (
             "MEHARI_LOGIN_NO_USER_FILE",
             layout::login::NO_USER_FILE.into(),

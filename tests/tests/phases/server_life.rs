@@ -38,6 +38,28 @@ fn a_post_config_handler_that_does_not_answer_ok_stops_the_start() {
 }
 
 #[test]
+fn line_of_a_start_up_file_has_its_level() {
+    let file = "use Apache2::ServerUtil ();\nuse Apache2::Log ();\nmy $s = Apache2::ServerUtil->server;\n\
+        $s->log->debug('a detail');\nApache2::ServerRec->log->info('a fact');\n$s->warn(\"an oddity\\nof two lines\");\n\
+        print STDERR 'begun';\n$s->log_error('a fault');\nwarn \"a warning\\n\";\n1;\n";
+    let server = one_worker(&[], "LogLevel info\nPerlRequire @ROOT@/begin.pl\n")
+        .file("begin.pl", file)
+        .start();
+    for (level, text) in [
+        ("info", "a fact"),
+        ("warn", "an oddity"),
+        ("warn", "of two lines"),
+        ("error", "begun"),
+        ("error", "a fault"),
+        ("error", "a warning"),
+    ] {
+        let line = server.log.expect(text);
+        assert!(line.contains(&format!("[{level}] ")), "{line}");
+    }
+    assert_eq!(server.log.count("a detail"), 0);
+}
+
+#[test]
 fn perl_sections_make_directives_in_their_place() {
     let module = "sub handler { my $r = shift; $r->print(join ' ', map { $ENV{$_} // 'none' } qw(COLOUR SIZE)); 0 }\n\
         sub named { $_[0]->print($Made::name // 'no name'); 0 }\n";

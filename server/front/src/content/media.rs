@@ -6,22 +6,68 @@ use mehari_config::Settings;
 use std::borrow::Cow;
 
 pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<Cow<'a, str>> {
-    let media = &settings.media;
-    let bare = match &media.force_type {
+    let named = type_by_name(name, settings)?;
+    Some(match default_charset(named.as_bytes(), settings) {
+        Some(charset) => format!("{named}; charset={charset}").into(),
+        None => named,
+    })
+}
+
+/// Returns the media type without the default character set, which is added to a response only when
+/// no handler has set another type.
+pub fn type_by_name<'a>(name: &[u8], settings: &'a Settings) -> Option<Cow<'a, str>> {
+    let bare = match &settings.media.force_type {
         Some(forced) => Some(forced.as_str()),
         None => suffixes(name)
             .rev()
             .find_map(|suffix| of_suffix(suffix, settings)),
     }?;
-    let charset = if bare.contains("charset=") {
-        None
-    } else {
-        charset(name, bare, settings)
-    };
+    let charset = charset(name, settings).filter(|_| !names_charset(bare.as_bytes()));
     Some(match charset {
         Some(charset) => format!("{bare}; charset={charset}").into(),
         None => bare.into(),
     })
+}
+
+/// Returns the default character set if a response of this type gets it (`AddDefaultCharset`):
+/// text/plain and text/html without a character set.
+pub fn default_charset<'a>(media_type: &[u8], settings: &'a Settings) -> Option<&'a str> {
+    let charset = settings.media.default_charset.as_deref()?;
+    let end = memchr::memchr(b';', media_type).unwrap_or(media_type.len());
+    let bare = media_type[..end].trim_ascii();
+    let takes = bare.eq_ignore_ascii_case(b"text/plain") || bare.eq_ignore_ascii_case(b"text/html");
+    (takes && !names_charset(media_type)).then_some(charset)
+}
+
+/// Adds the default character set to the Content-Type in the header lines of a program.
+pub fn add_default_charset(lines: &mut Vec<u8>, settings: &Settings) {
+    const NAME: &[u8] = b"content-type:";
+    if settings.media.default_charset.is_none() {
+        return;
+    }
+    let mut at = 0;
+    while at < lines.len() {
+        let rest = &lines[at..];
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let line = rest[..length].trim_ascii_end();
+        let is_type = line.len() > NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME);
+        let charset = is_type
+            .then(|| default_charset(&line[NAME.len()..], settings))
+            .flatten();
+        let end = at + line.len();
+        at += length;
+        if let Some(charset) = charset {
+            let parameter = format!("; charset={charset}");
+            at += parameter.len();
+            lines.splice(end..end, parameter.into_bytes());
+        }
+    }
+}
+
+fn names_charset(media_type: &[u8]) -> bool {
+    let parameter = b"charset=";
+    let mut places = media_type.windows(parameter.len());
+    places.any(|place| place.eq_ignore_ascii_case(parameter))
 }
 
 fn of_suffix<'a>(suffix: &str, settings: &'a Settings) -> Option<&'a str> {
@@ -44,21 +90,14 @@ fn of_suffix<'a>(suffix: &str, settings: &'a Settings) -> Option<&'a str> {
     }
 }
 
-fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<&'a str> {
-    let media = &settings.media;
-    let of_suffix = || {
-        let mut suffixes = suffixes(name).rev();
-        suffixes.find_map(|suffix| meaning(&media.charsets, suffix))
-    };
-    let by_default = || {
-        let takes = media_type == "text/plain" || media_type == "text/html";
-        media.default_charset.as_deref().filter(|_| takes)
-    };
-    if media.charsets.is_empty() {
-        by_default()
-    } else {
-        of_suffix().or_else(by_default)
+/// Returns the character set of the last suffix that names one (`AddCharset`).
+fn charset<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
+    let known = &settings.media.charsets;
+    if known.is_empty() {
+        return None;
     }
+    let mut suffixes = suffixes(name).rev();
+    suffixes.find_map(|suffix| meaning(known, suffix))
 }
 
 /// Returns the content codings of all suffixes (`AddEncoding`).

@@ -138,6 +138,10 @@ pub fn with_call<T>(
             variables.push((b"REDIRECT_QUERY_STRING", query));
         }
     }
+    let led = request
+        .rule_state
+        .and_then(|state| state.mapping.index_of.as_ref());
+    let folder = route.index_of.as_deref().or(led);
     let findings = request.rule_state.map(|state| &state.access);
     give(Call {
         task: task(route),
@@ -151,6 +155,10 @@ pub fn with_call<T>(
             script_name: &route.script_name,
             path_info: &route.path_info,
             media_type: media_type(route).as_bytes(),
+            coding: by_name(route, media::encoding).as_bytes(),
+            languages: by_name(route, media::language).as_bytes(),
+            folder: folder.map_or(b"", |folder| &folder.path),
+            folder_file: folder.map_or(b"", |folder| &folder.file),
             document_root: document_root(host, request.rule_state),
             file_mark: route.file_mark(),
         },
@@ -260,8 +268,22 @@ fn media_type(route: &Route) -> Cow<'_, str> {
     if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
         return Cow::Borrowed("");
     }
+    media::type_by_name(named_file(route), &route.settings).unwrap_or_default()
+}
+
+/// Returns a property that a response has by the name of its file, until the handler sets another.
+fn by_name(route: &Route, property: fn(&[u8], &Settings) -> Option<String>) -> String {
+    match route.handler {
+        Handler::Perl { .. } | Handler::File | Handler::Script(Rung::Registry | Rung::PerlRun) => {
+            property(named_file(route), &route.settings).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+fn named_file(route: &Route) -> &[u8] {
     let name = route.file.strip_suffix(&*route.path_info);
-    media::media_type(name.unwrap_or(&route.file), &route.settings).unwrap_or_default()
+    name.unwrap_or(&route.file)
 }
 
 /// Returns whether Perl runs the handler of the request.

@@ -3,6 +3,7 @@
 //! `program` calls [`continue_declined`] for a [`Declined`] head. The handlers may have chosen
 //! another file, type or status, and may have added header lines. The pool has checked the lines.
 
+use crate::content::media;
 use crate::content::spool::Spooled;
 use crate::content::stat::{is_file, stat};
 use crate::content::{Answer, Content, FileTarget};
@@ -65,7 +66,9 @@ fn carry_out(
     };
     if let HandlerOutcome::Answer(answer) = &mut work {
         if let Some(media_type) = &declined.media_type {
-            set_type(answer, media_type);
+            let charset =
+                settings.and_then(|settings| media::default_charset(media_type, settings));
+            set_type(answer, media_type, charset);
         }
         add_lines(answer, &declined.lines);
     }
@@ -160,6 +163,7 @@ fn to_back_end(
         outcome: RouteOutcome::Proxied(path.replace('?', "%3f").into_bytes()),
         intermediate_settings: Vec::new(),
         action: None,
+        index_of: None,
         file_mark: None,
     };
     with_body(shared, request, &route, body)
@@ -218,9 +222,11 @@ fn page(
         .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
 }
 
-/// Replaces the media type of an answer.
-fn set_type(answer: &mut Answer, media_type: &[u8]) {
-    let line = [b"Content-Type: ", media_type, b"\r\n"].concat();
+/// Replaces the media type of an answer. `charset`: its default character set.
+fn set_type(answer: &mut Answer, media_type: &[u8], charset: Option<&str>) {
+    let parameter = charset.map(|charset| format!("; charset={charset}"));
+    let parameter = parameter.as_deref().unwrap_or_default().as_bytes();
+    let line = [b"Content-Type: ", media_type, parameter, b"\r\n"].concat();
     add_lines(answer, &line);
 }
 

@@ -39,7 +39,12 @@ impl Evaluation<'_> {
             }
         };
         if let RouteOutcome::Indexed = route.outcome {
-            return self.to_index(route, rule_state);
+            let decision = self.to_index(route, rule_state)?;
+            let noted = rule_state.as_mut().filter(|state| state.place.is_some());
+            if let (Decision::To(place), Some(state)) = (&decision, noted) {
+                state.place = Some(place.clone());
+            }
+            return Ok(decision);
         }
         if let Some(decision) = self.correct_spelling(&route, &path, rule_state) {
             return Ok(decision);

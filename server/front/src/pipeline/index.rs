@@ -5,9 +5,10 @@
 //! index itself.
 
 use super::rules::{Decision, Evaluation, RedirectTarget};
+use crate::content::stat::{is_file, stat};
 use crate::content::Answer;
 use crate::request::canonical::absolute;
-use crate::request::rule_state::{Destination, RuleState, Stage};
+use crate::request::rule_state::{Destination, IndexedFolder, RuleState, Stage};
 use crate::request::{path_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use mehari_config::Handler;
@@ -112,7 +113,11 @@ impl Evaluation<'_> {
                         self.moved_to_index(route, path_of(&target).to_vec()),
                     ));
                 }
-                Candidate::Found(target, state) => {
+                Candidate::Found(target, mut state) => {
+                    state.mapping.index_of.get_or_insert_with(|| IndexedFolder {
+                        path: route.script_name.clone(),
+                        file: route.file.clone(),
+                    });
                     *rule_state = Some(state);
                     return Ok(IndexChoice::At(target));
                 }
@@ -166,15 +171,20 @@ impl Evaluation<'_> {
             // The folder's handlers would not run for this path.
             return Ok(Candidate::Missing(403));
         }
-        let by_handler = matches!(route.handler, Handler::Perl { .. } | Handler::Psgi(_));
+        let by_handler = match route.handler {
+            Handler::Psgi(_) => true,
+            Handler::Perl { .. } => {
+                route.path_info.is_empty()
+                    && stat(&route.file).is_some_and(|(_, stat)| is_file(&stat))
+            }
+            _ => !route.file.is_empty(),
+        };
         Ok(match &route.outcome {
             RouteOutcome::Refused(problem) => Candidate::Missing(problem.status),
             RouteOutcome::File(_) | RouteOutcome::Negotiated(_) | RouteOutcome::Proxied(_) => {
                 self.taken(&mut own, is_within)
             }
-            RouteOutcome::Program if by_handler || !route.file.is_empty() => {
-                self.taken(&mut own, is_within)
-            }
+            RouteOutcome::Program if by_handler => self.taken(&mut own, is_within),
             _ => Candidate::Missing(404),
         })
     }

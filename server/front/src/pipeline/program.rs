@@ -5,6 +5,7 @@ use super::client::{ClientStream, Gone};
 use super::filter;
 use super::handle::page;
 use super::respond;
+use crate::content::media;
 use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
 use crate::pipeline::{declined, rules, status_page, RequestContext, RequestSource};
 use crate::shared::traffic::Refusal;
@@ -70,6 +71,9 @@ pub async fn answer<C: ClientStream>(
         Err(fault) => return Ok(Some(page_of_fault(client, context, fault))),
     };
     head.status = context.status_for(head.status);
+    if let Some(settings) = context.settings.as_deref() {
+        media::add_default_charset(&mut head.lines, settings);
+    }
     let mut lines = match header_block::validate(&head.lines) {
         Ok(lines) if (200..=999).contains(&head.status) => lines,
         other => {

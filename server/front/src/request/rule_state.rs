@@ -7,7 +7,9 @@ mod identity;
 mod mapping;
 
 pub use identity::{Checked, ClientIdentity, User};
-pub use mapping::{AliasedFile, Destination, Likeness, MappingState, SimilarName, SimilarNames};
+pub use mapping::{
+    AliasedFile, Destination, IndexedFolder, Likeness, MappingState, SimilarName, SimilarNames,
+};
 
 use crate::request::{Fields, Redirect};
 use mehari_pool::{Login, MethodChanges, RequestChanges};

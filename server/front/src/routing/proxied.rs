@@ -48,6 +48,7 @@ pub fn route(
         outcome: RouteOutcome::Proxied(target),
         intermediate_settings: Vec::new(),
         action: None,
+        index_of: None,
         file_mark: None,
     })
 }

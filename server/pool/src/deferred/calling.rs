@@ -173,6 +173,10 @@ fn request_of(call: &DeferredCall, timeout: TimeLimits) -> Call<'_> {
             path_info: b"",
             document_root: b"",
             media_type: b"",
+            coding: b"",
+            languages: b"",
+            folder: b"",
+            folder_file: b"",
             file_mark: 0,
         },
         connection: ConnectionFacts {

@@ -27,6 +27,10 @@ fn frame() -> Vec<u8> {
             path_info: b"",
             document_root: b"/srv/htdocs",
             media_type: b"",
+            coding: b"",
+            languages: b"",
+            folder: b"",
+            folder_file: b"",
             file_mark: 0,
         },
         connection: ConnectionFacts {

@@ -22,6 +22,10 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
             path_info: b"/x y",
             document_root: b"/srv/www/",
             media_type: b"",
+            coding: b"",
+            languages: b"",
+            folder: b"",
+            folder_file: b"",
             file_mark: 0,
         },
         connection: ConnectionFacts {

@@ -42,11 +42,10 @@ sub finfo {
 
 sub content_languages {
     my $self = shift;
-    my $old  = $self->_slots->{content_languages} || [];
+    my $old  = $self->_slots->{content_languages} || [split /,/, $self->_languages];
     if (@_) {
         ref $_[0] eq 'ARRAY' or do { require Carp; Carp::croak('Not an array reference') };
         $self->_slots->{content_languages} = $_[0];
-        $self->headers_out->set('Content-Language' => join ',', @{ $_[0] || [] });
     }
     return $old;
 }

@@ -25,11 +25,22 @@ pub struct MappingState {
     pub is_program: bool,
     /// Whether the host's rules have found no index in the folder.
     pub lacks_index: bool,
+    /// The folder whose index the host's rules have found.
+    pub index_of: Option<IndexedFolder>,
     /// Whether a thread has read the path's metadata from the disk.
     pub fetched: bool,
     /// The names that are similar to the missing name of the resource. `None`: no thread has read
     /// the folder.
     pub similar: Option<Arc<SimilarNames>>,
+}
+
+/// A folder whose index answers (`DirectoryIndex`).
+#[derive(Debug, Clone)]
+pub struct IndexedFolder {
+    /// The decoded path, with the final slash.
+    pub path: Vec<u8>,
+    /// The folder on disk, with the final slash.
+    pub file: Vec<u8>,
 }
 
 /// The file to which an alias with one argument leads all paths of its section.
@@ -118,6 +129,7 @@ impl MappingState {
         self.aliased = None;
         self.is_program = false;
         self.lacks_index = false;
+        self.index_of = None;
         self.similar = None;
     }
 }

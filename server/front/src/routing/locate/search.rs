@@ -11,6 +11,7 @@ pub use folder::NO_INDEX;
 
 use crate::content::stat::{is_file, stat};
 use crate::content::FileTarget;
+use crate::request::rule_state::IndexedFolder;
 use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
@@ -57,6 +58,8 @@ pub(super) struct Search<'s> {
     /// The settings of the places that the search has left for another path.
     intermediate_settings: Vec<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
+    /// The first folder whose index was found.
+    index_of: Option<Box<IndexedFolder>>,
     /// The path as it was sent.
     raw: &'s [u8],
 }
@@ -76,6 +79,7 @@ impl<'s> Search<'s> {
             indexed_folder: None,
             intermediate_settings: Vec::new(),
             action: None,
+            index_of: None,
             raw: &[],
         }
     }
@@ -137,6 +141,7 @@ impl<'s> Search<'s> {
         }
         route.intermediate_settings = std::mem::take(&mut self.intermediate_settings);
         route.action = self.action.take();
+        route.index_of = self.index_of.take();
         route
             .intermediate_settings
             .retain(|settings| !settings.guards_as(&route.settings));
@@ -388,6 +393,7 @@ impl<'s> Search<'s> {
             outcome,
             intermediate_settings: Vec::new(),
             action: None,
+            index_of: None,
             file_mark: None,
         })
     }
@@ -438,6 +444,7 @@ pub(super) fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> R
         outcome: RouteOutcome::Refused(problem),
         intermediate_settings: Vec::new(),
         action: None,
+        index_of: None,
         file_mark: None,
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
+use crate::request::rule_state::IndexedFolder;
 use crate::routing::mapping::map;
 use crate::routing::walk::ExistingPath;
 use crate::routing::{Route, RouteOutcome};
@@ -66,6 +67,12 @@ impl Search<'_> {
                         };
                         return Ok(self.folder_with(settings, found.file, moved));
                     }
+                    self.index_of.get_or_insert_with(|| {
+                        Box::new(IndexedFolder {
+                            path: path.merged.clone(),
+                            file: [&found.file[..], b"/"].concat(),
+                        })
+                    });
                     return self.continue_with(&settings, candidate);
                 }
             }
@@ -107,7 +114,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the path leads to a file, or to a handler that needs no file.
+    /// Whether the path leads to a file or to a PSGI application. As in Apache, a Perl handler does
+    /// not make an index of a file that is missing.
     fn index_exists(&self, path: &Path) -> bool {
         let mapped = map(&self.host.mapping, &path.merged).file;
         let is_file = |(_, stat): (CString, Stat)| is_file(&stat);
@@ -116,8 +124,7 @@ impl Search<'_> {
             .as_ref()
             .ok()
             .and_then(|settings| settings.handlers.set.as_ref());
-        self.look(&mapped).is_some_and(is_file)
-            || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
+        self.look(&mapped).is_some_and(is_file) || matches!(handler, Some(Handler::Psgi(_)))
     }
 
     /// Continues with the `FallbackResource`. Without one, nothing is found.

@@ -37,6 +37,7 @@ impl Search<'_> {
             outcome: RouteOutcome::Program,
             intermediate_settings: Vec::new(),
             action: None,
+            index_of: None,
             file_mark: None,
         }
     }
