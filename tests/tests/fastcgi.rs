@@ -39,6 +39,19 @@ fn php_knows_the_user_that_perl_has_found() {
     server.may_keep_what_it_has();
 }
 
+/// Apache 2.4 with mod_proxy_fcgi does the same.
+#[test]
+fn folder_under_a_handler_is_led_to_its_index() {
+    needs!("php-cgi");
+    let mut server =
+        php("<Location />\nSetHandler \"proxy:fcgi:///usr/bin/php-cgi\"\n</Location>\n");
+    let index = server.get("/sub/").expect(200);
+    assert_eq!(index, "index of /sub/index.php");
+    let without = server.get("/").expect(404);
+    assert!(without.contains("No input file"), "PHP answers: {without}");
+    server.may_keep_what_it_has();
+}
+
 #[test]
 fn php_is_started_watched_and_answers() {
     needs!("php-cgi");

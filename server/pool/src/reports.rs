@@ -218,8 +218,8 @@ pub async fn copy_lines(stderr: OwnedFd, log: ErrorLog, origin: Origin) {
     }
 }
 
-/// Returns the texts of a line and their levels. A text that names no level is an error. A text that
-/// names its level may follow another, which was printed without an end of line.
+/// Returns the texts of a line and their levels. A text that names no level is an error. A text
+/// that names its level may follow another text, which was printed without an end of line.
 fn levelled(line: &[u8]) -> Vec<(LogLevel, &[u8])> {
     let is_mark = |at: &usize| matches!(line[*at..], [LOG_MARK, b'0'..=b'7', ..]);
     let marks = || (0..line.len()).filter(is_mark);

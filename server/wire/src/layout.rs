@@ -192,8 +192,8 @@ pub mod login {
     pub const NAMED: u8 = 6;
 }
 
-/// The first byte of a line on a zygote's standard error that names its level. The level's digit and
-/// the text follow.
+/// The first byte of a line on a zygote's standard error that names its level. The level's digit
+/// and the text follow.
 pub const LOG_MARK: u8 = 0x1f;
 
 /// The header of a request frame, at the start of a slot. The pairs and the texts follow.

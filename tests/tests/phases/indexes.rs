@@ -94,6 +94,7 @@ fn differences(servers: &[Server]) -> String {
         "/plain/third.txt",
         "/empty/",
         "/listed/",
+        "/handled/",
         "/old/",
     ];
     for path in paths {

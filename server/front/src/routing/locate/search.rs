@@ -194,6 +194,14 @@ impl<'s> Search<'s> {
             if is_perl && self.handler_stops_at_link(&path, &mapped)? {
                 return Ok(self.refused(self.host.base_settings(), LINK));
             }
+            let index = if is_perl {
+                self.handled_index(&settings, &path, &mapped)
+            } else {
+                None
+            };
+            if let Some(route) = index {
+                return route;
+            }
             return Ok(self.mounted(settings, handler, path, mapped));
         }
         if let Some(Handler::Report(report)) = settings.handlers.set {

@@ -7,7 +7,7 @@ use crate::request::rule_state::IndexedFolder;
 use crate::routing::mapping::map;
 use crate::routing::walk::ExistingPath;
 use crate::routing::{Route, RouteOutcome};
-use mehari_config::{Handler, Settings};
+use mehari_config::{Handler, Settings, FCGID};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_text::percent;
@@ -51,31 +51,17 @@ impl Search<'_> {
             });
         }
         self.indexed_folder = Some([&found.file[..], b"/"].concat());
-        let indexes = if self.lacks_index {
-            &[][..]
-        } else {
-            &settings.files.directory_index
-        };
-        for index in indexes {
-            if let Some(candidate) = index_path(&path, index) {
-                if self.index_exists(&candidate) || self.index_is_negotiated(&candidate) {
-                    if let Some(status) = settings.files.index_redirect {
-                        let moved = RouteOutcome::Moved {
-                            to: percent::encode_path(&candidate.merged),
-                            status,
-                            keeps_query: false,
-                        };
-                        return Ok(self.folder_with(settings, found.file, moved));
-                    }
-                    self.index_of.get_or_insert_with(|| {
-                        Box::new(IndexedFolder {
-                            path: path.merged.clone(),
-                            file: [&found.file[..], b"/"].concat(),
-                        })
-                    });
-                    return self.continue_with(&settings, candidate);
-                }
+        if may_have_index {
+            let folder = [&found.file[..], b"/"].concat();
+            if let Some(route) = self.index(&settings, &path, folder) {
+                return route;
             }
+        }
+        let is_for_back_end = matches!(&settings.handlers.set,
+            Some(Handler::Proxy(proxied)) if proxied.upstream != FCGID);
+        if is_for_back_end {
+            let folder = [&found.file[..], b"/"].concat();
+            return self.without_file(settings, path, folder);
         }
         if settings.files.listed {
             return Ok(Route {
@@ -92,6 +78,52 @@ impl Search<'_> {
             file: [&found.file[..], b"/"].concat(),
             ..self.refused(settings, NO_INDEX)
         })
+    }
+
+    /// Returns the route of a folder's index, if the folder has one, where a handler covers the
+    /// folder. As in Apache, the handler gets the index and not the folder.
+    pub(super) fn handled_index(
+        &mut self,
+        settings: &Arc<Settings>,
+        path: &Path,
+        mapped: &[u8],
+    ) -> Option<Result<Route, Problem>> {
+        let may_be_folder = path.merged.ends_with(b"/") && mapped.ends_with(b"/");
+        if !may_be_folder || self.lacks_index || self.indexes >= INDEXES {
+            return None;
+        }
+        self.indexes += 1;
+        self.index(settings, path, mapped.to_vec())
+    }
+
+    /// Returns the route of the first existing index in `DirectoryIndex`, or a redirect to it
+    /// (`DirectoryIndexRedirect`). `folder` is the folder's file name with a final slash.
+    fn index(
+        &mut self,
+        settings: &Arc<Settings>,
+        path: &Path,
+        folder: Vec<u8>,
+    ) -> Option<Result<Route, Problem>> {
+        let mut names = settings.files.directory_index.iter();
+        let index = names.find_map(|name| {
+            let index = index_path(path, name)?;
+            (self.index_exists(&index) || self.index_is_negotiated(&index)).then_some(index)
+        })?;
+        if let Some(status) = settings.files.index_redirect {
+            let moved = RouteOutcome::Moved {
+                to: percent::encode_path(&index.merged),
+                status,
+                keeps_query: false,
+            };
+            return Some(Ok(self.folder_with(settings.clone(), folder, moved)));
+        }
+        self.index_of.get_or_insert_with(|| {
+            Box::new(IndexedFolder {
+                path: path.merged.clone(),
+                file: folder,
+            })
+        });
+        Some(self.continue_with(settings, index))
     }
 
     /// Redirects to the path with the final slash.
