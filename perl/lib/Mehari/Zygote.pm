@@ -34,8 +34,8 @@ sub preload {
     # get them.
     my $has_api = $Mehari::Server::fact{configured} && $load != \&_psgi;
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $has_api;
-    # $0 is `-e` as under mod_perl: FindBin looks for the program's file, and `-e` has no file.
-    local $0 = '-e' if $Mehari::Server::fact{configured};
+    # As under mod_perl, $0 is the server's program, so FindBin finds a file.
+    local $0 = $Mehari::Server::fact{program} if $Mehari::Server::fact{configured};
     if (eval { $load->($name); 1 }) {
         Mehari::ForkLint::loaded($name =~ s/\0.*//sr);
         return;

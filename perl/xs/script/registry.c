@@ -206,7 +206,11 @@ void mehari_set_program_name(pTHX_ const char *file)
   sv_setpv(name, file); /* set without magic, so the process keeps its title */
 }
 
-void mehari_unname_program(pTHX) { mehari_set_program_name(aTHX_ "-e"); }
+void mehari_unname_program(pTHX)
+{
+  SV **program = hv_fetchs(get_hv("Mehari::Server::fact", GV_ADD), "program", 0);
+  mehari_set_program_name(aTHX_ program ? SvPV_nolen(*program) : "mehari");
+}
 
 /* Sets $0. FindBin reads it while the script is compiled. */
 static void name_program(pTHX_ mehari_text file)

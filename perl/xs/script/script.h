@@ -92,7 +92,7 @@ void mehari_registry_boot(pTHX);
  * started. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
-/* Sets $0 to `-e`. FindBin looks for the file of every other name. */
+/* Sets $0 to the path of the server's program, as under mod_perl. FindBin looks for this file. */
 void mehari_unname_program(pTHX);
 
 /* program.c: runs a script as perl itself would, once, in its own process. */

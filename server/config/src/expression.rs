@@ -87,6 +87,11 @@ impl Expression {
         Expression::parse_as(text, Dialect::Usual)
     }
 
+    /// Parses the expression of a `ProxyHCExpr`, which may also use `hc('body')`.
+    pub(crate) fn parse_check(text: &str) -> Result<Expression, String> {
+        Expression::parse_as(text, Dialect::HealthCheck)
+    }
+
     /// Parses the expression of an `SSLRequire`.
     pub(crate) fn parse_tls(text: &str) -> Result<Expression, String> {
         Expression::parse_as(text, Dialect::TlsRequirement)

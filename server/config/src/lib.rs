@@ -61,6 +61,7 @@ mod rewrite;
 mod rules;
 mod team;
 
+mod health;
 mod proxy_tls;
 mod scope;
 mod section;
@@ -96,6 +97,7 @@ pub use expression::Expression;
 pub use filter::*;
 pub use handler::*;
 pub use hashed_folder::HashedFiles;
+pub use health::{CheckMethod, HealthCheck, NamedChecks};
 pub use host::{Host, HostAddress, HostLogs, HostNames, Htaccess};
 pub use httpd::{HTTPD_MODULE_MAGIC_NUMBER, HTTPD_VERSION};
 pub use includes::{ByMode, Includes, IncludesChange};

@@ -133,6 +133,8 @@ pub struct Source {
 pub struct BackEnds {
     /// The back ends by name.
     pub upstreams: Vec<Upstream>,
+    /// The named parts of health checks.
+    pub checks: crate::NamedChecks,
     /// The TLS of `https://` back ends.
     #[serde(rename = "proxy_tls")]
     pub tls: crate::ProxyTls,

@@ -46,6 +46,8 @@ pub enum Piece {
     UnvariedField(String),
     /// `%{resp:Content-Type}`: a field of the response.
     Response(String),
+    /// `hc('body')`: the body of the response to a health check.
+    CheckedBody,
     /// `%{ENV:NAME}`, `%{reqenv:NAME}`.
     Environment(String),
     /// `%{SSL:NAME}`, and `%{NAME}s` of header rules: a variable of the TLS connection.

@@ -1,6 +1,7 @@
 //! Back ends as configured by `ProxyPass`, `<Proxy balancer://...>`, `SetHandler "proxy:..."` and
 //! `FastCgiServer`. This module has only settings, which `mehari_upstream` uses.
 
+use crate::HealthCheck;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -133,6 +134,7 @@ pub struct BackEnd {
     pub slow_start: Duration,
     /// `failontimeout=`: a timeout counts as a failure of the member.
     pub fail_on_timeout: bool,
+    pub health: HealthCheck,
 }
 
 impl BackEnd {
@@ -156,6 +158,7 @@ impl BackEnd {
             standing: Standing::Enabled,
             slow_start: Duration::ZERO,
             fail_on_timeout: false,
+            health: HealthCheck::default(),
         }
     }
 
@@ -184,16 +187,6 @@ impl BackEnd {
             address => format!("{}://{address}{}", self.scheme(), self.path),
         }
     }
-}
-
-/// `hcinterval=`, `hcuri=`, `hcpasses=`, `hcfails=`: health checks.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct HealthCheck {
-    pub every: Duration,
-    /// The URL of the health check's GET. Empty: the check only opens a connection.
-    pub uri: String,
-    pub passes: u32,
-    pub fails: u32,
 }
 
 /// `FastCgiServer`: a program that the server starts and watches. The program listens on the back
@@ -239,7 +232,8 @@ pub struct Upstream {
     pub queue_timeout: Duration,
     /// `maxattempts=`: how many other members a request may try after the first member.
     pub attempts: usize,
-    pub health: Option<HealthCheck>,
+    /// The health check of members that set no parameters of their own.
+    pub health: HealthCheck,
     pub program: Option<Program>,
 }
 

@@ -216,6 +216,14 @@ fn descriptors(bell: &Bell) -> io::Result<(ControlSocket, [OwnedFd; 3])> {
     Ok((ours, [theirs, page, event]))
 }
 
+/// Returns the path of the server's program, which is `$0` in Perl.
+fn program_path() -> String {
+    let path = std::env::current_exe().unwrap_or_else(|_| "mehari".into());
+    let path = path.to_string_lossy();
+    // The kernel adds this to the path of a program that a newer one has replaced.
+    path.strip_suffix(" (deleted)").unwrap_or(&path).to_string()
+}
+
 /// Returns what the zygote of the site's Perl with this number is started with.
 fn command(site: &Site, number: usize) -> ZygoteCommand {
     let settings = &site.perls[number];
@@ -227,6 +235,7 @@ fn command(site: &Site, number: usize) -> ZygoteCommand {
     if let Some(owner) = site.owner_of(number) {
         say("host", owner);
     }
+    say("program", &program_path());
     say("fork_lint", settings.fork_lint.unwrap_or_default().word());
     if settings.merges_memory == Some(true) {
         say("merge", "1");

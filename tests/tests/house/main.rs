@@ -85,7 +85,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "mehari-http",
         &["mehari-text", "mehari-config", "mehari-observe"],
     ),
-    ("mehari-upstream", &["mehari-config"]),
+    ("mehari-upstream", &["mehari-config", "mehari-http"]),
     ("mehari-acme", &["mehari-config"]),
     ("mehari-observe", &["mehari-text", "mehari-config"]),
     ("mehari-wire", &[]),

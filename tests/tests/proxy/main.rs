@@ -4,6 +4,7 @@
 mod asked;
 mod busy;
 mod files;
+mod health;
 mod members;
 mod passing;
 mod smuggling;

@@ -8,7 +8,6 @@ use mehari_harness::{eventually, BackEnd, Request, PATIENCE};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -94,36 +93,6 @@ fn a_member_can_be_drained_and_resumed_by_command() {
     let unknown = server.control(&["drain", "http://nowhere"]);
     assert_eq!(unknown.status.code(), Some(1));
     drop((one, two));
-}
-
-#[test]
-fn a_member_that_fails_its_health_check_gets_no_request() {
-    let well = Arc::new(AtomicBool::new(true));
-    let is_well = well.clone();
-    let moody = BackEnd::start(move |heard, stream| {
-        let said = if heard.head.starts_with("GET /health ") && !is_well.load(Ordering::Relaxed) {
-            b"HTTP/1.1 500 Ill\r\nContent-Length: 0\r\n\r\n".to_vec()
-        } else {
-            answer("moody")
-        };
-        stream.write_all(&said).is_ok()
-    });
-    let steady = BackEnd::start(|_, stream| stream.write_all(&answer("steady")).is_ok());
-    let server = balancer(
-        &[&moody, &steady],
-        "",
-        "lbmethod=sqf hcinterval=100ms hcuri=/health hcfails=2",
-    );
-    assert!(eventually(PATIENCE, || server.get("/").text() == "moody"));
-    well.store(false, Ordering::Relaxed);
-    server.log.expect("fails its health check: answered 500");
-    for _ in 0..20 {
-        assert_eq!(server.get("/").expect(200), "steady");
-    }
-    well.store(true, Ordering::Relaxed);
-    server.log.expect("passes its health check again");
-    assert!(eventually(PATIENCE, || server.get("/").text() == "moody"));
-    drop((moody, steady));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The directives of back ends: their URL paths, the choice among them, and the treatment of header
 //! fields.
 
+mod health;
 mod members;
 pub(super) mod passes;
 pub(super) mod programs;
@@ -174,7 +175,9 @@ pub const GROUP: Group = Group {
             words("[balancer://NAME] URL [NAME=VALUE]...", 1, ANY),
             "A back end that is a member of a balancer. In `<Proxy balancer://NAME>`, the first \
              argument is left out. Parameters: loadfactor, max, smax, ttl, timeout, \
-             connectiontimeout, retry, route, status, slowstart, failontimeout and disablereuse.",
+             connectiontimeout, retry, route, status, slowstart, failontimeout, disablereuse, and \
+             those of health checks: hcmethod, hcinterval, hcuri, hcpasses, hcfails, hctemplate and \
+             hcexpr.",
             members::member,
         )
         .example(
@@ -184,13 +187,38 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxySet",
             words("[balancer://NAME] NAME=VALUE...", 1, ANY),
-            "Settings of a balancer: lbmethod, stickysession, nofailover, backlog, timeout, \
-             maxattempts, hcinterval, hcuri, hcpasses, hcfails.",
+            "Settings of a balancer: lbmethod, stickysession, nofailover, backlog, timeout and \
+             maxattempts. The parameters of health checks apply to the members that do not set \
+             them.",
             members::set,
         )
         .example(
             "balancer://pool lbmethod=sqf backlog=200",
             "balancer://pool lbmethod=fastest",
+        ),
+        Directive::server(
+            "ProxyHCTemplate",
+            words("NAME PARAMETER=VALUE...", 2, ANY),
+            "Names parameters of a health check, which `hctemplate=NAME` sets together. The line \
+             stands before the lines that use the name.",
+            health::template,
+        )
+        .example(
+            "web hcmethod=GET hcuri=/health hcinterval=5",
+            "web hcmethod=FETCH",
+        ),
+        Directive::server(
+            "ProxyHCExpr",
+            words("NAME {EXPRESSION}", 2, ANY),
+            "Names an expression about the response to a health check, which `hcexpr=NAME` uses: \
+             the member is healthy if the expression holds. The expression may use \
+             `%{REQUEST_STATUS}`, `%{resp:FIELD}` and `hc('body')`. The line stands before the \
+             lines that use the name.",
+            health::condition,
+        )
+        .example(
+            "up {%{REQUEST_STATUS} =~ /^[23]/}",
+            "up {%{REQUEST_STATUS} =~ }",
         ),
         Directive::host(
             "ProxyRequests",

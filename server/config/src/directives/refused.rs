@@ -257,11 +257,6 @@ pub const REFUSED: &[Refused] = &[
         directives: &["ProxyFCGISetEnvIf"],
     },
     Refused {
-        module: "mod_proxy_hcheck.c",
-        why: "the settings hcinterval, hcuri, hcpasses and hcfails of ProxySet say how health is checked",
-        directives: &["ProxyHCTemplate", "ProxyHCExpr"],
-    },
-    Refused {
         module: "mod_sed.c",
         why: "the filter SUBSTITUTE and a PerlOutputFilterHandler edit pages",
         directives: &["OutputSed", "InputSed"],

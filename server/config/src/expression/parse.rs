@@ -33,6 +33,8 @@ pub(super) enum Dialect {
     /// The older form of `SSLRequire`: it has the words `and`, `or` and `not`, and `eq` and the
     /// like compare texts.
     TlsRequirement,
+    /// `ProxyHCExpr`: the expression is about the response to a health check.
+    HealthCheck,
 }
 
 struct Parser<'t> {
@@ -203,7 +205,7 @@ impl<'t> Parser<'t> {
                     left,
                     operator: *operator,
                     right,
-                    numbers: self.dialect == Dialect::Usual,
+                    numbers: self.dialect != Dialect::TlsRequirement,
                 });
             }
         }
@@ -358,12 +360,27 @@ impl<'t> Parser<'t> {
         }
         let piece = match Function::named(name) {
             Some(function) => Piece::Call(function, argument),
+            None if name == "hc" => self.checked(&argument)?,
             None => variable(&format!("{name}:{}", argument.written))?,
         };
         Ok(Text {
             written: name.to_string(),
             pieces: vec![piece],
         })
+    }
+
+    /// Returns the piece of `hc('body')`.
+    fn checked(&self, argument: &Text) -> Result<Piece, String> {
+        if self.dialect != Dialect::HealthCheck {
+            Err("expected hc('body') only in ProxyHCExpr".to_string())
+        } else if argument.written != "body" {
+            Err(format!(
+                "expected hc('body'), not hc('{}')",
+                argument.written
+            ))
+        } else {
+            Ok(Piece::CheckedBody)
+        }
     }
 
     fn quoted(&mut self, quote: char) -> Result<Text, String> {

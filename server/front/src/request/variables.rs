@@ -286,6 +286,8 @@ impl VariableSource for ExpressionVariables<'_> {
                 into.extend_from_slice(self.field(name))
             }
             Piece::Response(name) => self.response(name, into),
+            // Only expressions about health checks have it.
+            Piece::CheckedBody => {}
             Piece::Environment(name) => into.extend(self.environment(name).unwrap_or_default()),
             Piece::Group(number) => self.group(self.groups, *number, into),
             Piece::Condition(number) => self.group(self.condition, *number, into),

@@ -2,9 +2,10 @@
 //! and `ProxyPass` take.
 
 use super::super::row::*;
+use super::health;
 use super::url::{self, Url};
 use crate::arguments::duration;
-use crate::{BackEnd, HealthCheck, Method, Site, Standing, Upstream};
+use crate::{BackEnd, Method, NamedChecks, Site, Standing, Upstream};
 use std::time::Duration;
 
 const MEMBER_NAMES: &[&str] = &[
@@ -34,11 +35,6 @@ const BALANCER_NAMES: &[&str] = &[
     "backlog",
     "timeout",
     "maxattempts",
-    "hcinterval",
-    "hcuri",
-    "hcpasses",
-    "hcfails",
-    "hcmethod",
 ];
 
 pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
@@ -47,7 +43,7 @@ pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
     let url = url::back_end(arguments, at, text)?;
     let mut member = back_end(url);
     for index in at + 1..arguments.words.len() {
-        member_parameter(&mut member, arguments, index)?;
+        member_parameter(&mut member, &target.site.back_ends.checks, arguments, index)?;
     }
     let upstream = upstream(target.site, &name);
     if let Some(other) = upstream.members.first() {
@@ -73,9 +69,8 @@ pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
 
 pub fn set(target: &mut Target, arguments: &Arguments) -> Applied {
     let (name, at) = balancer(target, arguments)?;
-    let upstream = upstream(target.site, &name);
     for index in at..arguments.words.len() {
-        balancer_parameter(upstream, arguments, index)?;
+        balancer_parameter(target.site, &name, arguments, index)?;
     }
     Ok(())
 }
@@ -119,7 +114,7 @@ fn empty(name: &str) -> Upstream {
         queue: 1000,
         queue_timeout: Duration::from_secs(10),
         attempts: 3,
-        health: None,
+        health: Default::default(),
         program: None,
     }
 }
@@ -149,9 +144,17 @@ pub fn back_end(url: Url) -> BackEnd {
     }
 }
 
-/// Sets one parameter of a back end.
-pub fn member_parameter(member: &mut BackEnd, arguments: &Arguments, index: usize) -> Applied {
-    let value = Value::of(arguments, index, MEMBER_NAMES)?;
+/// Sets one parameter of a back end. `checks`: what the parameters of health checks can name.
+pub fn member_parameter(
+    member: &mut BackEnd,
+    checks: &NamedChecks,
+    arguments: &Arguments,
+    index: usize,
+) -> Applied {
+    let value = Value::of(arguments, index, &[MEMBER_NAMES, &health::NAMES].concat())?;
+    if value.name.starts_with("hc") {
+        return health::parameter(&mut member.health, checks, &value);
+    }
     match value.name.as_str() {
         "loadfactor" => {
             let weight: Option<f64> = value.text.parse().ok();
@@ -176,28 +179,25 @@ pub fn member_parameter(member: &mut BackEnd, arguments: &Arguments, index: usiz
     Ok(())
 }
 
-pub fn balancer_parameter(upstream: &mut Upstream, arguments: &Arguments, index: usize) -> Applied {
-    let value = Value::of(arguments, index, BALANCER_NAMES)?;
+/// Sets one parameter of the balancer with this name.
+pub fn balancer_parameter(
+    site: &mut Site,
+    name: &str,
+    arguments: &Arguments,
+    index: usize,
+) -> Applied {
+    let value = Value::of(arguments, index, &[BALANCER_NAMES, &health::NAMES].concat())?;
     if value.name.starts_with("hc") {
-        let health = upstream.health.get_or_insert(HealthCheck {
-            every: Duration::from_secs(30),
-            uri: String::new(),
-            passes: 1,
-            fails: 1,
-        });
-        return health_parameter(health, &value);
+        let mut health = upstream(site, name).health.clone();
+        health::parameter(&mut health, &site.back_ends.checks, &value)?;
+        upstream(site, name).health = health;
+        return Ok(());
     }
+    let upstream = upstream(site, name);
     match value.name.as_str() {
         "lbmethod" => {
-            let mut known = Method::NAMES.iter();
-            let method = known.find(|(name, _)| name.eq_ignore_ascii_case(value.text));
-            let names = Method::NAMES.iter().map(|(name, _)| *name);
-            upstream.method = method.map(|(_, method)| *method).ok_or_else(|| {
-                let all: Vec<_> = names.clone().collect();
-                value
-                    .expected(&all.join(", "))
-                    .or_nearest(value.text, names)
-            })?;
+            let methods = Method::NAMES.iter().map(|(name, method)| (*name, method));
+            upstream.method = *value.named(methods)?;
         }
         "stickysession" => {
             // Apache allows one name for the cookie and another for the parameter.
@@ -208,26 +208,6 @@ pub fn balancer_parameter(upstream: &mut Upstream, arguments: &Arguments, index:
         "backlog" => upstream.queue = value.number(0, 1_000_000)?,
         "timeout" => upstream.queue_timeout = value.time()?,
         _ => upstream.attempts = value.number(0, 100)?,
-    }
-    Ok(())
-}
-
-fn health_parameter(health: &mut HealthCheck, value: &Value) -> Applied {
-    match value.name.as_str() {
-        "hcinterval" => {
-            let time = value.time()?;
-            if time.is_zero() {
-                return Err(value.expected("a time above zero"));
-            }
-            health.every = time;
-        }
-        "hcuri" if !value.text.starts_with('/') => {
-            return Err(value.expected("a path that begins with `/`"))
-        }
-        "hcuri" => health.uri = value.text.to_string(),
-        "hcpasses" => health.passes = value.number(1, 1000)? as u32,
-        "hcfails" => health.fails = value.number(1, 1000)? as u32,
-        _ => {}
     }
     Ok(())
 }
@@ -257,16 +237,16 @@ fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
 }
 
 /// An argument `NAME=VALUE`.
-struct Value<'a> {
+pub struct Value<'a> {
     arguments: &'a Arguments<'a>,
     index: usize,
     /// The name of the parameter, in lower case.
-    name: String,
-    text: &'a str,
+    pub name: String,
+    pub text: &'a str,
 }
 
 impl<'a> Value<'a> {
-    fn of(
+    pub fn of(
         arguments: &'a Arguments<'a>,
         index: usize,
         known: &[&'static str],
@@ -290,20 +270,42 @@ impl<'a> Value<'a> {
         })
     }
 
-    fn expected(&self, what: &str) -> Fault {
+    pub fn expected(&self, what: &str) -> Fault {
         let message = format!("expected {what}, not `{}`", self.text);
         self.arguments.fault(self.index, message)
     }
 
-    fn number(&self, least: usize, most: usize) -> Result<usize, Fault> {
+    pub fn number(&self, least: usize, most: usize) -> Result<usize, Fault> {
         let number = self.text.parse().ok();
         let fits = number.filter(|number| (least..=most).contains(number));
         fits.ok_or_else(|| self.expected(&format!("a number from {least} to {most}")))
     }
 
-    fn time(&self) -> Result<Duration, Fault> {
+    pub fn time(&self) -> Result<Duration, Fault> {
         let time = duration(self.text).filter(|time| *time <= Duration::from_secs(86_400));
         time.ok_or_else(|| self.expected("seconds, up to 86400 (or 500ms, 2min)"))
+    }
+
+    /// Returns what the value names. Names have no case.
+    pub fn named<'n, T>(
+        &self,
+        all: impl Iterator<Item = (&'n str, T)> + Clone,
+    ) -> Result<T, Fault> {
+        let mut known = all.clone();
+        let found = known.find(|(name, _)| name.eq_ignore_ascii_case(self.text));
+        found.map(|(_, found)| found).ok_or_else(|| {
+            let names: Vec<_> = all.map(|(name, _)| name).collect();
+            if names.is_empty() {
+                let message = format!(
+                    "expected a line before this one that defines `{}`",
+                    self.text
+                );
+                return self.arguments.fault(self.index, message);
+            }
+            let what = names.join(", ");
+            self.expected(&what)
+                .or_nearest(self.text, names.iter().copied())
+        })
     }
 
     fn flag(&self) -> Result<bool, Fault> {

@@ -90,9 +90,12 @@ fn proxied(
         if word.eq_ignore_ascii_case("nocanon") {
             raw = true;
         } else if !alone {
-            members::balancer_parameter(members::upstream(site, &upstream), arguments, index)?;
-        } else if let Some(member) = members::upstream(site, &upstream).members.first_mut() {
-            members::member_parameter(member, arguments, index)?;
+            members::balancer_parameter(site, &upstream, arguments, index)?;
+        } else {
+            let checks = site.back_ends.checks.clone();
+            if let Some(member) = members::upstream(site, &upstream).members.first_mut() {
+                members::member_parameter(member, &checks, arguments, index)?;
+            }
         }
     }
     named(target, arguments, at, &upstream);
