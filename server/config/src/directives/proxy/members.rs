@@ -297,7 +297,7 @@ impl<'a> Value<'a> {
             let names: Vec<_> = all.map(|(name, _)| name).collect();
             if names.is_empty() {
                 let message = format!(
-                    "expected a line before this one that defines `{}`",
+                    "expected ProxyHCTemplate or ProxyHCExpr to define `{}` before this line",
                     self.text
                 );
                 return self.arguments.fault(self.index, message);
