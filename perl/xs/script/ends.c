@@ -10,7 +10,7 @@
 
 /* The versions of DBI.pm in whose sources a developer has read the block. */
 #define OLDEST 1.64
-#define NEWEST 1.647
+#define NEWEST 1.656
 
 /* The first part of DBI's state: DBIXS.h (struct dbistate_st). */
 typedef struct {
