@@ -149,3 +149,22 @@ fn documents_with_variables_are_evaluated_as_in_apache() {
     }
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }
+
+#[test]
+fn word_default_takes_an_outer_document_away() {
+    let site = || {
+        Server::builder().file("htdocs/sub/.htaccess", "ErrorDocument 404 default\n").conf(
+            "ErrorDocument 404 \"a text\"\n<Directory @ROOT@/htdocs>\nRequire all granted\nAllowOverride All\n</Directory>\n\
+             <Location /plain>\nErrorDocument 404 default\n</Location>\n\
+             <Location /plain/again>\nErrorDocument 404 \"another\"\n</Location>\n",
+        )
+    };
+    for server in apache::beside(site) {
+        assert_eq!(server.get("/none").expect(404), "a text");
+        assert_eq!(server.get("/plain/again").expect(404), "another");
+        for target in ["/plain", "/plain/none", "/sub/none"] {
+            let page = server.get(target).expect(404);
+            assert!(page.contains("404 Not Found"), "{target}: {page}");
+        }
+    }
+}

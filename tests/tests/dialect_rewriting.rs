@@ -57,6 +57,10 @@ fn site() -> Builder {
              RewriteRule ^/mark$ http://example.com/? [R=308]\n\
              RewriteRule ^/append$ http://example.com/?a=1 [R=301,QSA]\n\
              RewriteRule ^/relative$ /page.html?r [R]\n\
+             RewriteRule ^/words/(.*)$ /page.html?w=$1 [R]\n\
+             RewriteRule ^/raw-words/(.*)$ /page.html?w=$1 [R,NE]\n\
+             RewriteRule ^/more-words/(.*)$ http://example.com/?w=$1 [QSA]\n\
+             RewriteRule ^/same-words$ http://example.com/ [R]\n\
              RewriteRule ^/status$ - [R=404]\nRewriteRule ^/teapot$ - [R=451]\n\
              RewriteRule ^/forbidden$ - [F]\nRewriteRule ^/gone$ - [G]\n\
              RewriteRule ^/map/(.*)$ ${names:$1|/other.html} [L]\n\
@@ -135,6 +139,12 @@ fn rules_lead_where_they_lead_in_apache() {
         "/append",
         "/relative",
         "/relative?y",
+        "/words/a%20b",
+        "/words/a%2520b;c=d~e",
+        "/raw-words/a%20b",
+        "/raw-words/a%2520b",
+        "/more-words/a%20b?q=c%20d",
+        "/same-words?q=c%20d",
         "/status",
         "/teapot",
         "/forbidden",

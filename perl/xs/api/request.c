@@ -342,8 +342,7 @@ XS_INTERNAL(is_initial_req)
   if (items != 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  ST(0) = boolSV(mehari_rec_is_initial(rec) && !rec->is_for_index);
-  XSRETURN(1);
+  XSRETURN_IV(mehari_rec_is_initial(rec) && !rec->is_for_index);
 }
 
 /* Apache2::RequestUtil->request: returns the current request. Unlike in mod_perl, an argument does

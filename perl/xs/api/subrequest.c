@@ -25,6 +25,26 @@ static SV *full_path(pTHX_ SV *base, SV *path)
   return full;
 }
 
+/* Returns the sub-request for a file. As in Apache, a file beside the request's file has the URI
+ * beside the request's URI. Another file has no URI, and only a location for all paths applies to
+ * it. */
+static mehari_rec *sub_of_file(pTHX_ mehari_rec *rec, SV *name)
+{
+  static const mehari_text method = {"GET", 3};
+  mehari_text file = mehari_sv_text(aTHX_ name), own = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME));
+  const char *slash = memrchr(own.at, '/', own.length);
+  STRLEN folder = slash ? slash - own.at + 1 : 0;
+  bool is_beside = folder && file.length > folder && memEQ(file.at, own.at, folder) && !memchr(file.at + folder, '/', file.length - folder);
+  if (is_beside) {
+    SV *beside = full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), newSVpvn_flags(file.at + folder, file.length - folder, SVs_TEMP));
+    return mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ mehari_rec_target(aTHX_ beside, NULL)), &file, method);
+  }
+  mehari_rec *sub = mehari_rec_sub(aTHX_ rec, (mehari_text){"/", 1}, &file, method);
+  if (sub)
+    mehari_rec_set_text(aTHX_ sub, MEHARI_REC_URI, newSVpvs_flags("", SVs_TEMP));
+  return sub;
+}
+
 enum { LOOKUP_URI, LOOKUP_METHOD_URI, LOOKUP_FILE };
 
 /* Sends a sub-request's response through the main request's filters, from the named filter on. */
@@ -58,14 +78,9 @@ XS_INTERNAL(lookup)
   OP *here = PL_op;
   mehari_text method = ix == LOOKUP_METHOD_URI ? mehari_sv_text(aTHX_ ST(1)) : (mehari_text){"GET", 3};
   SV *uri = mehari_rec_text(aTHX_ rec, MEHARI_REC_URI);
-  if (ix == LOOKUP_FILE) {
-    mehari_text file = mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
-    /* As in Apache, the sub-request for a file has no URI. Only a location for all paths applies to
-     * such a sub-request. */
-    sub = mehari_rec_sub(aTHX_ rec, (mehari_text){"/", 1}, &file, method);
-    if (sub)
-      mehari_rec_set_text(aTHX_ sub, MEHARI_REC_URI, newSVpvs_flags("", SVs_TEMP));
-  } else
+  if (ix == LOOKUP_FILE)
+    sub = sub_of_file(aTHX_ rec, full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
+  else
     sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ uri, ST(needed - 1))), NULL, method);
   PL_op = here;
   if (!sub)

@@ -59,6 +59,12 @@ bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec)
 /* Whether the request is at another place than the front has found for it. */
 static bool is_moved(const mehari_rec *rec) { return rec->own_frame && !rec->is_at_place; }
 
+bool mehari_rec_is_below_file(const mehari_rec *rec)
+{
+  const mehari_request *frame = rec->job.frame;
+  return frame->task == MEHARI_TASK_FRONT && frame->text[MEHARI_TEXT_PATH_INFO].length && !mehari_is_changed(rec, MEHARI_REC_FILENAME);
+}
+
 /* Adds the file, or the path without a file, that is to answer, if it differs from the front's
  * choice. */
 static void add_place(pTHX_ SV *payload, mehari_rec *rec)
@@ -74,7 +80,8 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   }
   /* The front sends the file of the path if a handler has declined. */
   U8 task = rec->job.frame->task;
-  bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
+  bool may_be_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && !mehari_rec_is_below_file(rec);
+  bool is_file = may_be_file && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
   if (is_file || !is_moved(rec)) {
     mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);
     return;

@@ -153,6 +153,7 @@ void mehari_rec_receive_outcome(pTHX_ mehari_rec *rec);
 void mehari_rec_hear_line(pTHX_ mehari_rec *rec, mehari_text line); /* a header line of the front's response */
 mehari_text mehari_first_line(mehari_text *rest); /* without its end; the rest begins behind it */
 
+bool mehari_rec_is_below_file(const mehari_rec *rec); /* the path goes on behind the front's file */
 bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec); /* a handler has named a back end: $r->filename("proxy:URL") */
 
 /* fetch.c: the front answers, and Perl's filters process the answer. */

@@ -83,7 +83,8 @@ static void add_languages(pTHX_ mehari_rec *rec)
   mehari_head_add(&mehari_response, field, name_length, SvPVX(list), SvCUR(list));
 }
 
-/* Adds both tables. All lines behind err_headers_out are those of headers_out. */
+/* Adds both tables. As in Apache, err_headers_out comes first. All lines behind err_headers_out are
+ * those of headers_out. */
 static void add_tables(mehari_rec *rec)
 {
   const mehari_table *out = rec->tables[MEHARI_TABLE_HEADERS_OUT].table;
@@ -91,13 +92,12 @@ static void add_tables(mehari_rec *rec)
   bool has_err = err && err->count;
   if (!has_err && !(out && out->count))
     return;
+  if (has_err) {
+    mehari_head_mark(&mehari_response, MEHARI_HEAD_ERR);
+    add_pairs(err, NULL);
+  }
   mehari_head_mark(&mehari_response, MEHARI_HEAD_OUT);
   add_pairs(out, NULL);
-  if (!has_err)
-    return;
-  mehari_head_mark(&mehari_response, MEHARI_HEAD_ERR);
-  add_pairs(err, NULL);
-  mehari_head_mark(&mehari_response, MEHARI_HEAD_OUT);
 }
 
 /* Adds the words of `$r->status_line`. */

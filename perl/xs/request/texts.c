@@ -62,15 +62,36 @@ static SV *file_name(pTHX_ const mehari_rec *rec)
   return copy(aTHX_ file);
 }
 
+/* Returns the client's request line. As in Apache, redirects and sub-requests have the same. */
 static SV *the_request(pTHX_ const mehari_rec *rec)
 {
+  while (rec->main || rec->prev)
+    rec = rec->main ? rec->main : rec->prev;
   mehari_text method = sent(rec, MEHARI_TEXT_METHOD), target = sent(rec, MEHARI_TEXT_TARGET),
               protocol = sent(rec, MEHARI_TEXT_PROTOCOL);
   return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
 }
 
-/* Returns the handler's name as in `SetHandler`. */
-static const char *handler_name(const mehari_rec *rec)
+/* The media type that Apache's mod_mime gives a folder (DIR_MAGIC_TYPE). */
+#define FOLDER_TYPE "httpd/unix-directory"
+
+/* Whether the file of a Perl handler, or of the front, is a folder. */
+static bool is_folder(pTHX_ const mehari_rec *rec)
+{
+  struct stat found;
+  const mehari_request *frame = rec->job.frame;
+  bool is_fronts = frame->task == MEHARI_TASK_FRONT && !(frame->flags & (MEHARI_FLAG_FILE | MEHARI_FLAG_PROGRAM));
+  mehari_text file = sent(rec, is_fronts ? MEHARI_TEXT_TASK : MEHARI_TEXT_FILE);
+  if (is_at_folder(rec))
+    return true;
+  bool may_be_folder = file.length && (is_fronts || (frame->task == MEHARI_TASK_HANDLER && file.at[file.length - 1] == '/'));
+  return may_be_folder && !sent(rec, MEHARI_TEXT_PATH_INFO).length && stat(SvPVX(sv_2mortal(copy(aTHX_ file))), &found) == 0 &&
+         S_ISDIR(found.st_mode);
+}
+
+/* Returns the name of the handler as `SetHandler`, mod_mime and mod_dir set the name. A file has
+ * no handler. */
+static const char *handler_name(pTHX_ const mehari_rec *rec)
 {
   switch (rec->job.frame->task) {
   case MEHARI_TASK_HANDLER:
@@ -84,7 +105,7 @@ static const char *handler_name(const mehari_rec *rec)
   case MEHARI_TASK_PSGI:
     return "psgi";
   default:
-    return "default-handler";
+    return rec->job.frame->flags & MEHARI_FLAG_PROGRAM ? "cgi-script" : is_folder(aTHX_ rec) ? FOLDER_TYPE : NULL;
   }
 }
 
@@ -108,23 +129,10 @@ static bool has_empty_query(const mehari_rec *rec)
 
 static SV *copy_unless_empty(pTHX_ mehari_text text) { return text.length ? copy(aTHX_ text) : NULL; }
 
-/* The media type that Apache's mod_mime gives a folder (DIR_MAGIC_TYPE). */
-#define FOLDER_TYPE "httpd/unix-directory"
-
-/* Whether the file of a Perl handler is a folder. */
-static bool is_folder(pTHX_ const mehari_rec *rec)
-{
-  struct stat found;
-  mehari_text file = sent(rec, MEHARI_TEXT_FILE);
-  if (is_at_folder(rec))
-    return true;
-  return rec->job.frame->task == MEHARI_TASK_HANDLER && file.length && file.at[file.length - 1] == '/' && !sent(rec, MEHARI_TEXT_PATH_INFO).length &&
-         stat(SvPVX(sv_2mortal(copy(aTHX_ file))), &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
 {
   mehari_text text;
+  const char *handler;
   switch (which) {
   case MEHARI_REC_URI:
     return path_of(aTHX_ rec);
@@ -154,7 +162,8 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   case MEHARI_REC_AUTH_TYPE:
     return copy_unless_empty(aTHX_ variable(rec, "AUTH_TYPE"));
   case MEHARI_REC_HANDLER:
-    return newSVpv(handler_name(rec), 0);
+    handler = handler_name(aTHX_ rec);
+    return handler ? newSVpv(handler, 0) : NULL;
   default:
     return NULL;
   }

@@ -139,6 +139,9 @@ void mehari_input_begin(pTHX)
     PerlIOBase(input.handle)->flags &= ~left;
   if (IoLINES(input.io))
     IoLINES(input.io) = 0;
+  /* With this flag a reader of all of an empty body gets undef, not an empty text. */
+  if (IoFLAGS(input.io) & IOf_NOLINE)
+    IoFLAGS(input.io) &= ~IOf_NOLINE;
 }
 
 void mehari_input_end(pTHX)

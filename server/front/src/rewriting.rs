@@ -61,6 +61,7 @@ pub struct Run<'a> {
 impl Run<'_> {
     pub fn run_rules(&mut self, rewriting: &Rewriting) -> Rewritten {
         let rules = &rewriting.rules;
+        let sent_query = self.query.clone();
         let mut changed = None;
         // The last redirect. It counts if the subject is an external address after the last rule.
         let mut leaving = None;
@@ -107,7 +108,8 @@ impl Run<'_> {
             }
         }
         if let Some((status, no_escape)) = leaving.filter(|_| has_scheme(&self.subject)) {
-            return self.redirect(status, no_escape);
+            let is_plain = no_escape || self.query == sent_query;
+            return self.redirect(status, no_escape, is_plain);
         }
         match changed {
             None => Rewritten::Unchanged,
@@ -172,15 +174,16 @@ impl Run<'_> {
             if start.len() > 1 && start[1..].contains(&b'/'))
             || flags.any_start;
         self.take_query(&mut target, flags);
+        let leaves = rule.back_end.is_none() && (status.is_some() || has_scheme(&target));
+        let is_escaped = leaves && !flags.no_escape;
         // A blank or a control character would later stand unescaped in request heads.
-        if self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+        if !is_escaped && self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
             return Some(Applied::End(Rewritten::Status(403)));
         }
         if let Some(start) = &rule.back_end {
             return Some(Applied::End(self.proxy(start, &target, flags)));
         }
-        let elsewhere = has_scheme(&target);
-        if status.is_some() || elsewhere {
+        if leaves {
             return Some(self.leave(status.unwrap_or(302), target, flags));
         }
         let root = self.variables.host.mapping.document_root.as_os_str();

@@ -150,6 +150,6 @@ pub enum RouteOutcome {
 }
 
 pub use listing::listing;
-pub use locate::{cold, find, find_for, find_to_keep, to_back_end, Sought, Watching};
+pub use locate::{cold, find, find_for, find_to_keep, to_back_end, unfound, Sought, Watching};
 pub use places::{places_of, ServedUrl, Silent};
 pub use survey::{htaccess_problems, survey, Survey, SurveyedPlace};

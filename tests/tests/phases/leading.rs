@@ -25,7 +25,7 @@ sub look {
     my $r = shift;
     my $subr = $r->lookup_uri($r->args);
     $r->content_type('text/plain');
-    $r->print(join ' ', ref $subr, $subr->uri, $subr->filename =~ m{([^/]*)$}, $subr->status, $subr->handler, $subr->main->uri);
+    $r->print(join ' ', ref $subr, $subr->uri, $subr->filename =~ m{([^/]*)$}, $subr->status, $subr->handler // 'none', $subr->main->uri);
     0;
 }
 sub deep { my $r = shift; $r->print('.'); my $status = $r->lookup_uri('/deep')->run; $r->print($status) if $status; 0 }
@@ -115,12 +115,12 @@ Options +ExecCGI
         (
             "/look?/plain.txt",
             200,
-            "Apache2::SubRequest /plain.txt plain.txt 200 default-handler /look",
+            "Apache2::SubRequest /plain.txt plain.txt 200 none /look",
         ),
         (
             "/look?/forbidden/x",
             200,
-            "Apache2::SubRequest /forbidden/x x 403 default-handler /look",
+            "Apache2::SubRequest /forbidden/x x 403 none /look",
         ),
         ("/missing", 404, "document for /missing 404"),
         ("/fails", 500, "document for /fails as told\n500"),

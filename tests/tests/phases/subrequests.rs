@@ -152,3 +152,76 @@ fn requests_within_a_request_have_its_variables_and_their_own() {
     }
     assert!(differences.is_empty(), "\n{differences}");
 }
+
+const SEEKER: &str = r#"
+use Apache2::SubRequest ();
+sub handler {
+    my $r = shift;
+    my ($how, $what) = split /=/, $r->args, 2;
+    return $r->internal_redirect($what) // 0 if $how eq 'go';
+    $r->content_type('text/plain');
+    my $inner = $how eq 'file' ? $r->lookup_file($r->document_root . $what) : $r->lookup_uri($what);
+    my @said = map { $_ // 'undef' } $inner->filename, $inner->uri, $inner->the_request, $inner->handler;
+    my $status = $inner->status;
+    $r->print("$status\n");
+    return 0 if $status >= 400;
+    $r->print(join "\n", @said, $inner->is_initial_req, '');
+    $r->print('run ', $inner->run, "\n");
+    return 0;
+}
+"#;
+
+fn seeking() -> Builder {
+    one_worker(&[("Seeker", SEEKER)], "")
+        .file("htdocs/there.txt", "there\n")
+        .file("htdocs/folder/index.html", "the index\n")
+        .file("htdocs/bare/other.txt", "other\n")
+        .conf(
+            "PerlModule Seeker\n<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
+             <Location /seek>\nSetHandler modperl\nPerlResponseHandler Seeker\n</Location>\n",
+        )
+}
+
+#[test]
+fn paths_without_a_plain_file_answer_within_a_request_as_in_apache() {
+    let servers = apache::beside(seeking);
+    let mut differences = Vec::new();
+    for target in [
+        "go=/none",
+        "go=/folder",
+        "go=/folder/",
+        "go=/bare/",
+        "go=/there.txt",
+        "go=/there.txt/info",
+        "go=/../outside",
+        "go=/a%2Fb",
+        "uri=/none",
+        "uri=/there.txt",
+        "uri=/there.txt/info",
+        "uri=/folder/",
+        "uri=/../outside",
+        "file=/there.txt",
+        "file=/none",
+        "file=/folder/index.html",
+    ] {
+        let request = Request::get(&format!("/seek?{target}"));
+        let said = |server: &Server| {
+            let answer = server.send(&request);
+            let root = server.site.root().display().to_string();
+            let location = answer.field("location").unwrap_or_default();
+            let location = location.replace(&server.address.to_string(), "HOST");
+            let text = match answer.status {
+                200 => answer.text().replace(&root, "ROOT"),
+                _ => String::new(),
+            };
+            (answer.status, location, text)
+        };
+        let all: Vec<_> = servers.iter().map(said).collect();
+        for other in &all[1..] {
+            if all[0] != *other {
+                differences.push(format!("{target}\nours {:?}\ntheirs {other:?}", all[0]));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}

@@ -211,7 +211,8 @@ pub const GROUP: Group = Group {
             words("STATUS /URL-PATH|TEXT", 2, 2),
             "The page or text that replaces the built-in page of a 4xx or 5xx status. A text is \
              sent as HTML. Variables of expressions (`%{REQUEST_URI}`, \
-             `%{escape:%{REQUEST_URI}}`) may stand in the argument.",
+             `%{escape:%{REQUEST_URI}}`) may stand in the argument. The word `default` \
+             restores the built-in page.",
             error_document,
         )
         .htaccess(FILE_INFO)

@@ -124,7 +124,10 @@ impl Settings {
             Change::BodyLimit(bytes) => self.limits.body = *bytes,
             Change::ErrorDocument(status, document) => {
                 self.error_documents.retain(|(known, _)| known != status);
-                self.error_documents.push((*status, document.clone()));
+                // This word takes an outer section's document away.
+                if document != "default" {
+                    self.error_documents.push((*status, document.clone()));
+                }
             }
             Change::DirectorySlash(on) => self.files.directory_slash = *on,
             Change::DirectoryIndexRedirect(status) => self.files.index_redirect = *status,

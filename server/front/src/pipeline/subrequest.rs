@@ -81,7 +81,9 @@ pub fn answer(
     } else if news.origin == Origin::Same || site.host(question.server).rules.is_empty() {
         state = virtual_state(shared, &site, &request, state);
     } else {
-        let decision = translate(shared, &site, &request, &mut target, &mut state).ok()?;
+        let decision = translate(shared, &site, &request, &mut target, &mut state);
+        let decision =
+            decision.unwrap_or_else(|problem| Some(Decision::Status(None, problem.status)));
         let lookup = decision
             .as_ref()
             .and_then(|decision| MapLookup::of(&request, &site, decision));
@@ -94,7 +96,18 @@ pub fn answer(
     let nothing = MappingState::default();
     let mapping = state.as_ref().map_or(&nothing, |state| &state.mapping);
     let found = routing::find_for(&site, &shared.routing.htaccess, &request, mapping, None);
-    let mut found = found.ok()?;
+    let mut found = match found {
+        Ok(found) => found,
+        Err(problem) => {
+            let refused = Refused {
+                status: problem.status,
+                lines: Vec::new(),
+            };
+            let route = routing::unfound(&site, question.server, problem);
+            give_call(&request, &route, &site, &refused, give);
+            return None;
+        }
+    };
     if let Some(proxied) = mapping.back_end() {
         found = routing::to_back_end(&site, &request, &found, proxied);
     }

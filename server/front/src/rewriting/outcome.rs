@@ -66,13 +66,18 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn redirect(&self, status: u16, no_escape: bool) -> Rewritten {
+    /// Returns the redirect. As in Apache, a query that rules have changed is escaped too.
+    pub(super) fn redirect(&self, status: u16, no_escape: bool, plain_query: bool) -> Rewritten {
         let mut location = if no_escape {
             self.subject.clone()
         } else {
             escape_target(&self.subject)
         };
-        location = with_query(location, &self.query);
+        location = if plain_query {
+            with_query(location, &self.query)
+        } else {
+            with_query(location, &percent::encode_path(&self.query))
+        };
         location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
         Rewritten::Redirect { status, location }
     }

@@ -115,6 +115,11 @@ pub fn find_for(
     search.route(request.path(), mapping.file())
 }
 
+/// Returns the route of a path for which a search has failed.
+pub fn unfound(site: &Site, host: u32, problem: Problem) -> Route {
+    refused(host, site.host(host).base_settings(), problem)
+}
+
 /// Returns the route to a back end that a rule has chosen, in the place of `route`.
 pub fn to_back_end(
     site: &Site,

@@ -128,14 +128,16 @@ impl<'s> Search<'s> {
                 self.find_mapped(path, mapping)?
             }
         };
-        if route.settings.runs_phases() && route.script_name.is_empty() {
-            // Perl's handlers run before the refusal and need the path.
+        if route.script_name.is_empty() || route.file.is_empty() {
+            // Perl's handlers and rules need the path and its file, also of a refused request.
             let path = self.decode(raw)?;
-            route.file = match file {
-                Some(file) => file.to_vec(),
-                None => map(&self.host.mapping, &path.merged).file,
-            };
-            if route.path_info.is_empty() {
+            if route.file.is_empty() || route.settings.runs_phases() {
+                route.file = match file {
+                    Some(file) => file.to_vec(),
+                    None => map(&self.host.mapping, &path.merged).file,
+                };
+            }
+            if route.script_name.is_empty() && route.path_info.is_empty() {
                 route.script_name = path.merged;
             }
         }
@@ -145,11 +147,6 @@ impl<'s> Search<'s> {
         route
             .intermediate_settings
             .retain(|settings| !settings.guards_as(&route.settings));
-        if route.file.is_empty() {
-            // Rules may read the file to which the original path is mapped.
-            let path = self.decode(raw)?;
-            route.file = map(&self.host.mapping, &path.merged).file;
-        }
         Ok(route)
     }
 
