@@ -25,11 +25,11 @@ fn hot_pages(conf: &str) -> u64 {
     pages.as_u64().expect("a number")
 }
 
-/// Returns the least of five servers' counts. The addresses of a process decide which data share a
+/// Returns the least of eight servers' counts. The addresses of a process decide which data share a
 /// page, so the counts of two servers differ by up to four.
 fn least_hot_pages(conf: &str) -> u64 {
-    let counts = (0..5).map(|_| hot_pages(conf));
-    counts.min().expect("five counts")
+    let counts = (0..8).map(|_| hot_pages(conf));
+    counts.min().expect("eight counts")
 }
 
 #[test]
