@@ -189,7 +189,7 @@ fn handed_back_response_that_cannot_be_sent_is_a_500_and_the_worker_goes_on() {
         if ($args eq 'document') { $r->custom_response(403, qq{http://127.0.0.1/\\x01}); return 403 }\n\
         return $1 if $args =~ /^(\\d+)$/;\n\
         return 0 }\n\
-        sub redirects { my $r = shift; $r->internal_redirect(qq{/te\\x01n.txt}); return 0 }\n1;\n";
+        sub redirects { my $r = shift; $r->internal_redirect(qq{/te\\x01n.txt} . ($r->args ? qq{?a\\x01} : '')); return 0 }\n1;\n";
     let server = Server::builder()
         .file("lib/Phase.pm", module)
         .file("htdocs/ten.txt", "0123456789")
@@ -215,8 +215,9 @@ fn handed_back_response_that_cannot_be_sent_is_a_500_and_the_worker_goes_on() {
             assert_eq!(status, "500", "{asked}: {}", server.log.text());
             assert_eq!(server.workers(), pids, "{asked}: {}", server.log.text());
         }
-        // The front escapes the path, and no such file exists.
+        // The control characters are encoded, and no such file exists.
         assert_eq!(status(&server, protocol, "/redirects"), "404");
+        assert_eq!(status(&server, protocol, "/redirects?query"), "404");
         assert_eq!(status(&server, protocol, "/ten.txt"), "200");
         assert_eq!(server.workers(), pids, "{}", server.log.text());
     }

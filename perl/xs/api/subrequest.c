@@ -25,6 +25,22 @@ static SV *full_path(pTHX_ SV *base, SV *path)
   return full;
 }
 
+/* Returns the target for a URI, which may be relative to the request's. A request line holds no
+ * control characters, so they are encoded. */
+static mehari_text target_of(pTHX_ mehari_rec *rec, SV *uri)
+{
+  mehari_text full = mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), uri));
+  SV *target = newSVpvs_flags("", SVs_TEMP);
+  for (STRLEN i = 0; i < full.length; i++) {
+    U8 byte = full.at[i];
+    if (byte < 0x20 || byte == 0x7f)
+      sv_catpvf(target, "%%%02X", byte);
+    else
+      sv_catpvn(target, (char *)&byte, 1);
+  }
+  return mehari_sv_text(aTHX_ target);
+}
+
 /* Returns the sub-request for a file. As in Apache, a file beside the request's file has the URI
  * beside the request's URI. Another file has no URI, and only a location for all paths applies to
  * it. */
@@ -77,11 +93,10 @@ XS_INTERNAL(lookup)
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0)), *sub;
   OP *here = PL_op;
   mehari_text method = ix == LOOKUP_METHOD_URI ? mehari_sv_text(aTHX_ ST(1)) : (mehari_text){"GET", 3};
-  SV *uri = mehari_rec_text(aTHX_ rec, MEHARI_REC_URI);
   if (ix == LOOKUP_FILE)
     sub = sub_of_file(aTHX_ rec, full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
   else
-    sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ uri, ST(needed - 1))), NULL, method);
+    sub = mehari_rec_sub(aTHX_ rec, target_of(aTHX_ rec, ST(needed - 1)), NULL, method);
   PL_op = here;
   if (!sub)
     croak("the server cannot resolve this path");
@@ -115,11 +130,11 @@ XS_INTERNAL(internal_redirect)
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
   if (rec->main) { /* within another response only the body is wanted */
-    mehari_rec *sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), ST(1))), NULL, (mehari_text){"GET", 3});
+    mehari_rec *sub = mehari_rec_sub(aTHX_ rec, target_of(aTHX_ rec, ST(1)), NULL, (mehari_text){"GET", 3});
     if (sub)
       mehari_rec_run(aTHX_ sub);
   } else
-    mehari_rec_redirect(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), ST(1))), 0);
+    mehari_rec_redirect(aTHX_ rec, target_of(aTHX_ rec, ST(1)), 0);
   PL_op = here;
   XSRETURN_EMPTY;
 }

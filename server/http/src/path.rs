@@ -149,10 +149,16 @@ fn percent_decode(raw: &[u8]) -> Result<(Vec<u8>, bool), Problem> {
     Ok((decoded, encoded_slash))
 }
 
+/// The refusals of bytes that Apache takes for a part of a file name.
+pub const UNUSUAL_BYTES: [Problem; 2] = [
+    bad("a control byte in the path"),
+    bad("overlong UTF-8 in the path"),
+];
+
 /// Refuses control bytes and overlong UTF-8: careless readers take `%c0%af` for a slash.
 fn check_bytes(path: &[u8]) -> Result<(), Problem> {
     if path.iter().any(|&byte| byte < b' ' || byte == 0x7f) {
-        return Err(bad("a control byte in the path"));
+        return Err(UNUSUAL_BYTES[0]);
     }
     let continues = |byte: u8| byte & 0xc0 == 0x80;
     let overlong = |pair: &[u8]| match pair[0] {
@@ -162,7 +168,7 @@ fn check_bytes(path: &[u8]) -> Result<(), Problem> {
         _ => false,
     };
     if path.windows(2).any(overlong) {
-        Err(bad("overlong UTF-8 in the path"))
+        Err(UNUSUAL_BYTES[1])
     } else {
         Ok(())
     }

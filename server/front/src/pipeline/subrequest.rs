@@ -13,7 +13,7 @@ use crate::routing::{self, Route};
 use crate::shared::Shared;
 use lookups::MapLookup;
 use mehari_config::Site;
-use mehari_http::path::Path;
+use mehari_http::path::{Path, UNUSUAL_BYTES};
 use mehari_http::problem::Problem;
 use mehari_net::address::Address;
 use mehari_pool::{Body, Call, Origin, PerlSettings, SubrequestQuestion};
@@ -98,7 +98,11 @@ pub fn answer(
     let found = routing::find_for(&site, &shared.routing.htaccess, &request, mapping, None);
     let mut found = match found {
         Ok(found) => found,
-        Err(problem) => {
+        Err(mut problem) => {
+            // As in Apache, such a file is missing.
+            if UNUSUAL_BYTES.contains(&problem) {
+                problem.status = 404;
+            }
             let refused = Refused {
                 status: problem.status,
                 lines: Vec::new(),
