@@ -48,9 +48,9 @@ const ROWS: &[Row] = &[
     ("CR CR LF", begin!("GET /ten.txt HTTP/1.1\r"), Refused(400)),
     // Methods.
     ("HEAD", begin!("HEAD /ten.txt HTTP/1.1"), Keeps(200, "")),
-    ("a method nobody knows", begin!("BREW /ten.txt HTTP/1.1"), Keeps(405, "")),
-    ("a method in small letters", begin!("get /ten.txt HTTP/1.1"), Keeps(405, "")),
-    ("a method that begins as one", begin!("GETS /ten.txt HTTP/1.1"), Keeps(405, "")),
+    ("a method nobody knows", begin!("BREW /ten.txt HTTP/1.1"), Keeps(501, "")),
+    ("a method in small letters", begin!("get /ten.txt HTTP/1.1"), Keeps(501, "")),
+    ("a method that begins as one", begin!("GETS /ten.txt HTTP/1.1"), Keeps(501, "")),
     ("a method that is no token", begin!("GE(T /ten.txt HTTP/1.1"), Refused(400)),
     ("TRACE", begin!("TRACE /ten.txt HTTP/1.1"), Refused(405)),
     ("CONNECT", b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n", Refused(405)),
