@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const LIST: &str = "@main::list = (1 .. 200_000);\n1;\n";
 
 /// Keeps 2000 bytes of each request, and prints numbers of the list during the first 400 requests.
-const LEAK: &str = "push @main::kept, 'x' x (2000 + ($$ & 1));
+const LEAK: &str = "push @main::kept, 'x' x (2000 + (@main::kept & 1));
 my $first = 500 * $#main::kept;
 print length join ',', @main::list[$first .. $first + 499] if $first < 200_000;
 ";

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 /// Keeps 2000 bytes of each request. The length is no constant: perl 5.42 makes the text of a
 /// constant expression once, and shares its bytes.
-const LEAK: &str = "push @main::kept, 'x' x (2000 + ($$ & 1)); print $$;";
+const LEAK: &str = "push @main::kept, 'x' x (2000 + (@main::kept & 1)); print $$;";
 /// Keeps 20 MB of one request, also of a length that is no constant.
 const GROW: &str = "$main::kept = 'x' x (20_000_000 + ($$ & 1)) if $ENV{QUERY_STRING} eq 'grow'; print $$;";
 
