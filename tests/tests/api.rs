@@ -49,7 +49,6 @@ fn requests() -> Vec<Request> {
         Request::post("/input", "0123456789abcdef").field("Content-Type", "text/plain"),
         get("/addresses/more?x=y"),
         get("/options"),
-        get("/options"),
         get("/head?modified").field("If-None-Match", "\"abc\""),
         get("/head?modified").field("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ];
@@ -145,6 +144,14 @@ fn methods_answer_as_under_mod_perl() {
         })
         .collect();
     assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+}
+
+#[test]
+fn pool_of_an_earlier_request_cannot_be_used() {
+    let server = builder().start();
+    let said = || server.get("/options?again").expect(200);
+    assert!(said().ends_with("pool none\n"));
+    assert!(said().ends_with("pool over\n"));
 }
 
 fn form(query: &str) -> Request {

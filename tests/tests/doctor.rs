@@ -40,7 +40,7 @@ fn change_of(advice: &Value) -> &Value {
     &advice["change"]
 }
 
-const HEAVY: &str = "package Shop::Heavy;\nour @table = map { 'x' x 100 } 1 .. 20_000;\n1;\n";
+const HEAVY: &str = "package Shop::Heavy;\nour @table = map { 'x' x (100 + ($_ & 1)) } 1 .. 20_000;\n1;\n";
 
 const CONF: &str = "Listen 127.0.0.1:0
 DocumentRoot htdocs
@@ -151,7 +151,7 @@ fn module_for_debugging_is_measured_in_the_site_s_perl() {
 }
 
 /// A page that waits and grows, and one that is well.
-const SICK: &str = "our @seen;\nsub keep { push @seen, 'x' x 500 }\nkeep();\n\
+const SICK: &str = "our @seen;\nsub keep { push @seen, 'x' x (500 + (@seen & 1)) }\nkeep();\n\
                     require Math::BigFloat;\nsub wait_here { select undef, undef, undef, 0.05 }\n\
                     wait_here() if $ENV{QUERY_STRING} eq 'slow';\nprint 'well ' x 1000;";
 

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const LIST: &str = "@main::list = (1 .. 200_000);\n1;\n";
 
 /// Keeps 2000 bytes of each request, and prints numbers of the list during the first 400 requests.
-const LEAK: &str = "push @main::kept, 'x' x 2000;
+const LEAK: &str = "push @main::kept, 'x' x (2000 + (@main::kept & 1));
 my $first = 500 * $#main::kept;
 print length join ',', @main::list[$first .. $first + 499] if $first < 200_000;
 ";
@@ -135,7 +135,7 @@ fn module_that_cannot_be_measured_is_refused_in_one_line() {
 fn import_is_measured_for_each_package_beside_the_empty_list() {
     let folder = mehari_harness::site::Site::new();
     let module = "package Wide; use Exporter 'import';\n\
-        our @EXPORT = map { \"name$_\" } 1 .. 200; our @EXPORT_OK = 'one'; our $text = 'x' x 3_000_000;\n\
+        our @EXPORT = map { \"name$_\" } 1 .. 200; our @EXPORT_OK = 'one'; our $text = 'x' x (3_000_000 + ($$ & 1));\n\
         no strict 'refs'; *$_ = sub { 1 } for @EXPORT, 'one';\n1;\n";
     folder.write("Wide.pm", module);
     let output = Command::new(binary::mehari())

@@ -40,7 +40,7 @@ fn all_memory_was_put_back(server: &Server) {
 fn one_process_serves_many_requests_and_remembers_none_of_them() {
     let server = server(&[(
         "count.pl",
-        "our ($n, @kept); push @kept, 'x' x 5000 for 1 .. 50; $ENV{LEFT} = 1; print ++$n, scalar @kept; open our $left, '<', '/dev/null'; chdir '/'; umask 0;",
+        "our ($n, @kept); push @kept, 'x' x (5000 + $_) for 1 .. 50; $ENV{LEFT} = 1; print ++$n, scalar @kept; open our $left, '<', '/dev/null'; chdir '/'; umask 0;",
     )]);
     let who = get(&server, "who.pl");
     for _ in 0..50 {
@@ -259,7 +259,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("closes all", "require POSIX; POSIX::close($_) for 0 .. 200;"),
     ("shrinks the heap", "syscall 12, 0x1000;"),
     ("masks signals", "require POSIX; POSIX::sigprocmask(POSIX::SIG_BLOCK(), POSIX::SigSet->new(1 .. 31));"),
-    ("fills memory", "my @all; push @all, 'x' x (1 << 20) for 1 .. 60; my $deep; $deep = sub { $_[0] and $deep->($_[0] - 1) }; no warnings; $deep->(20000);"),
+    ("fills memory", "my @all; push @all, 'x' x (1 << 20 | $_) for 1 .. 60; my $deep; $deep = sub { $_[0] and $deep->($_[0] - 1) }; no warnings; $deep->(20000);"),
     ("deep pattern", "('ab' x DEPTH) =~ /^(?:(a)|b)*$/;"),
     ("rounds up", "require POSIX; POSIX::fesetround(POSIX::FE_UPWARD());"),
     ("changes its user", "$> = 65534 unless $<; $0 = 'somebody else';"),
@@ -294,8 +294,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ("ends in DESTROY at the end", "our $left = bless []; sub DESTROY { POSIX::_exit(7) }"),
     ("dies in END", "END { die 'at the end' if $ENV{QUERY_STRING} eq 'do' }"),
     ("ends in END", "END { POSIX::_exit(8) if $ENV{QUERY_STRING} eq 'do' }"),
-    ("fills the address space", "for my $bits (reverse 12 .. 46) { 1 while syscall(9, 0, 1 << $bits, 0, 0x4022, -1, 0) != -1 && $bits > 14 } my @all; push @all, 'x' x (1 << 20) for 1 .. 60;"),
-    ("limits its address space", "syscall 160, 9, pack 'QQ', (1 << 20) x 2; my @all; push @all, 'x' x (1 << 20) for 1 .. 60;"),
+    ("fills the address space", "for my $bits (reverse 12 .. 46) { 1 while syscall(9, 0, 1 << $bits, 0, 0x4022, -1, 0) != -1 && $bits > 14 } my @all; push @all, 'x' x (1 << 20 | $_) for 1 .. 60;"),
+    ("limits its address space", "syscall 160, 9, pack 'QQ', (1 << 20) x 2; my @all; push @all, 'x' x (1 << 20 | $_) for 1 .. 60;"),
 ];
 
 /// Finds mappings of the process by a pattern: their places and lengths.

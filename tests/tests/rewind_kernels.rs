@@ -6,7 +6,7 @@ use mehari_harness::{needs_machine, Request, Rung, Server};
 
 /// Prints the number of its process without asking the kernel for it, after writing to memory of
 /// all kinds.
-const DIRTY: &str = "our (@kept, %kept); push @kept, 'x' x 5000 for 1 .. 50; \
+const DIRTY: &str = "our (@kept, %kept); push @kept, 'x' x (5000 + $_) for 1 .. 50; \
     $kept{$_} = [$_] for 1 .. 2000; $ENV{LEFT} = 'x' x 300_000; \
     open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; \
     print scalar(@kept), ' ', scalar(keys %kept), ' ', $who;";

@@ -44,7 +44,8 @@ fn workers_share_what_the_requests_have_made() {
 
 #[test]
 fn memory_of_the_requests_is_shared_by_the_workers() {
-    let fills = "our $kept ||= 'x' x 20_000_000; print length $kept;";
+    // Perl 5.42 makes the text of a constant expression when it compiles, and shares its bytes.
+    let fills = "our $kept ||= 'x' x (20_000_000 + ($$ & 1)); print length $kept;";
     let build = |conf: &str| {
         let server = site(conf).file("scripts/fills.pl", &plain(fills)).start();
         server.get(&url("fills.pl")).expect(200);

@@ -138,10 +138,14 @@ impl Inner {
         }
         let ready = spare + starting;
         let (plan, is_queued) = (&team.plan, !team.queue.is_empty());
-        // A worker that waits for an answer of the front is not counted, because the answer may
-        // need another worker, as a page's includes do. Otherwise such workers would wait for each
-        // other. There are never more workers than twice the maximum.
-        let beyond = waiting.saturating_sub(plan.max);
+        // While requests are queued, a worker that waits for an answer of the front is not counted,
+        // because the answer may need another worker, as a page's includes do. Otherwise such
+        // workers would wait for each other. There are never more workers than twice the maximum.
+        let beyond = if is_queued {
+            waiting.saturating_sub(plan.max)
+        } else {
+            waiting
+        };
         let total = total + beyond;
         let may_be_empty = team.policy.may_be_empty();
         let rests = may_be_empty && !team.has_work() && spare == total && waiting == 0;

@@ -51,6 +51,7 @@ fn table_is_printed_row_by_row() {
 
 #[test]
 fn connections_last_from_request_to_request() {
+    needs!("libapache-dbi-perl");
     let Some(database) = visitors() else { return };
     let uses = |server: &Server, target: &str| {
         let page = server.get(target).expect(200);
@@ -78,7 +79,7 @@ fn connections_last_from_request_to_request() {
 /// Compares a worker's private memory under five start-up files.
 #[test]
 fn driver_installed_before_the_fork_is_shared() {
-    needs!("libdbd-sqlite3-perl");
+    needs!("libapache-dbi-perl", "libdbd-sqlite3-perl");
     let Some(database) = visitors() else { return };
     let own = |start_up: &str| {
         let server = site(

@@ -60,6 +60,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
 /// Perl's modules outside of its standard library, and the packages that bring them. Modules of
 /// random numbers are not here, because their test leaves out those that are missing.
 const MODULES: &[(&str, &[&str])] = &[
+    ("Apache::DBI", &["libapache-dbi-perl"]),
     ("BSD::Resource", &["libbsd-resource-perl"]),
     ("CGI", &["libcgi-pm-perl"]),
     ("DBD::SQLite", &["libdbd-sqlite3-perl"]),

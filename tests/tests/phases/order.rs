@@ -283,3 +283,20 @@ sub show   { my $r = shift; $r->print(join ' ', splice @log); 0 }
         assert_eq!(server.get("/show").expect(200), "access log 403", "{place}");
     }
 }
+
+#[test]
+fn worker_that_waits_for_a_program_stays_the_only_one_while_no_request_is_queued() {
+    let conf = "Alias /cgi @ROOT@/scripts\n<Location /cgi>\nSetHandler cgi-script\nOptions +ExecCGI\n\
+         PerlLogHandler Told::log\n</Location>\n";
+    // The pool looks at its number of workers several times in this second.
+    let script = "#!/usr/bin/perl\nsleep 1;\nprint qq{Content-Type: text/plain\\n\\nlate};\n";
+    let server = one_worker(&[("Told", "sub log { 0 }")], conf)
+        .file("scripts/slow.pl", script)
+        .start();
+    let file = server.site.path("scripts/slow.pl");
+    std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("the script is made executable");
+    let before = server.workers();
+    assert_eq!(server.get("/cgi/slow.pl").expect(200), "late");
+    assert_eq!(server.workers(), before);
+}

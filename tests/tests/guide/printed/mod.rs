@@ -8,7 +8,7 @@ mod guide;
 mod others;
 
 use crate::ONE_WORKER;
-use mehari_harness::{Builder, Pair, Rung, Server};
+use mehari_harness::{needs, Builder, Pair, Rung, Server};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -156,6 +156,7 @@ fn stand_in_order(text: &str, words: &[&str]) -> bool {
 
 #[test]
 fn every_printed_script_gives_the_expected_response() {
+    needs!("libbsd-resource-perl");
     let pair = Pair::start(site);
     let mut faults = Vec::new();
     for (place, server) in pair.servers().enumerate() {
@@ -182,6 +183,7 @@ fn every_printed_script_gives_the_expected_response() {
 
 #[test]
 fn printed_scripts_run_in_a_process_of_their_own_on_isolated_rungs() {
+    needs!("libbsd-resource-perl");
     let folder = Server::builder().fixtures("printed");
     let scripts = folder.folder_of("scripts");
     let rungs = [Rung::Fork, Rung::Auto].map(|rung| rung.section(&scripts));
