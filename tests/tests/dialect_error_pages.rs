@@ -104,7 +104,7 @@ const WITH_VARIABLES: [&str; 9] = [
 
 fn site_with_variables() -> Builder {
     const ECHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n},\n\
-        map { qq{$_=} . ($ENV{$_} // '-') . qq{\\n} } qw(QUERY_STRING PATH_INFO REDIRECT_URL REDIRECT_STATUS);\n";
+        map { qq{$_=} . ($ENV{$_} // '-') . qq{\\n} } qw(QUERY_STRING PATH_INFO REDIRECT_URL REDIRECT_STATUS SET REDIRECT_SET);\n";
     let mut site = Server::builder()
         .ladder()
         .file("scripts/echo.pl", ECHO)

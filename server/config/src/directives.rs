@@ -6,6 +6,7 @@
 
 use crate::directive::{Directive, Group};
 
+pub use access::METHODS;
 pub use proxy::chosen_back_end;
 pub use refused::{Foreign, Refused, FOREIGN, REFUSED};
 

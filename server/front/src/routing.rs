@@ -21,7 +21,7 @@ pub mod table;
 pub mod variants;
 mod walk;
 
-pub use locate::{DENIED, HIDDEN, NO_INDEX};
+pub use locate::{DENIED, ENCODED_SLASH, HIDDEN, NO_INDEX};
 
 use crate::content::{media, FileTarget};
 use crate::request::rule_state::IndexedFolder;
@@ -134,19 +134,23 @@ pub enum RouteOutcome {
     Proxied(Vec<u8>),
     /// A report of the server.
     Report(Report),
-    /// A redirect of a folder: to its path with the final slash, which keeps the query, or to its
-    /// index, which drops the query, as in Apache. `to` is percent-encoded.
-    Moved {
-        to: Vec<u8>,
-        status: u16,
-        keeps_query: bool,
-    },
+    Moved(MovedFolder),
     /// A folder. The host's rules decide which paths its indexes have, so `pipeline::index` looks
     /// for them.
     Indexed,
     /// A folder without an index, which will be listed.
     Listing,
     Refused(Problem),
+}
+
+/// A redirect of a folder: to its path with the final slash, or to its index.
+#[derive(Debug)]
+pub struct MovedFolder {
+    /// The percent-encoded path.
+    pub to: Vec<u8>,
+    pub status: u16,
+    /// As in Apache, only the path with the slash keeps the query.
+    pub keeps_query: bool,
 }
 
 pub use listing::listing;

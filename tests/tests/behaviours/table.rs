@@ -8,11 +8,15 @@ pub fn of(rows: &[Row]) -> String {
     let share = same * 1000 / rows.len().max(1);
     let mut text = format!(
         "# mod_perl's behaviours\n\n\
-         Each row of the tables is a behaviour that mod_perl documents. Its state says whether Mehari\n\
-         behaves alike:\n\n\
+         Each row of the tables is a behaviour that mod_perl documents. The state of a row says whether\n\
+         Mehari behaves as mod_perl does:\n\n\
          * \"same\": Mehari and mod_perl give the same result.\n\
          * \"differs\": the results differ. The reason follows. \"Mehari does more\" means that something\n  \
-         works in Mehari, but not in mod_perl.\n\n\
+         works in Mehari, but not in mod_perl. \"Mehari does not do this\" means that something works in\n  \
+         mod_perl, but not in Mehari.\n\n\
+         A heading is a module or page of mod_perl's documentation. If a row has only names, the test calls\n\
+         these methods or functions and compares what they return or do. `$r` is the request, `$c` the\n\
+         connection, `$s` the server, `$f` a filter, `$bb` a brigade, and `$subr` a sub-request.\n\n\
          {same} of {} rows are the same ({}.{} %).\n\n\
          `cargo test -p mehari-tests --test behaviours` runs every row on Mehari and on Apache with\n\
          mod_perl. The test compares status, fields and body, and the error log where a row asks for it.\n\

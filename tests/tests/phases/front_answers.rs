@@ -2,7 +2,7 @@
 //! Perl handlers: they pass Perl's filters, and Log handlers see them.
 
 use super::*;
-use mehari_harness::BackEnd;
+use mehari_harness::{apache, BackEnd};
 use std::io::Write;
 use std::sync::mpsc;
 use std::sync::Mutex;
@@ -176,4 +176,81 @@ fn a_handler_names_back_ends_by_url_and_no_other_text() {
         assert_eq!(named(wrong).status, 500, "{wrong}");
     }
     server.may_keep_what_it_has();
+}
+
+const DECLINES: &str = r#"
+use Apache2::Const -compile => qw(DECLINED);
+sub handler { Apache2::Const::DECLINED }
+sub empty { $_[0]->content_type('text/plain'); $_[0]->err_headers_out->set('X-Kept' => 1); return $_[0]->args }
+sub says_status { $_[0]->content_type('text/plain'); $_[0]->status($_[0]->args); return 0 }
+"#;
+
+fn declining() -> Builder {
+    let program = "#!/usr/bin/perl\nprint qq{Status: $ENV{QUERY_STRING}\\nContent-Type: text/plain\\nX-Kept: 1\\n\\n};\n";
+    one_worker(&[("Declines", DECLINES)], "")
+        .file("htdocs/plain.txt", "plain\n")
+        .file("htdocs/declined/there.txt", "there\n")
+        .file("scripts/empty.cgi", program)
+        .conf(
+            "PerlModule Declines\nScriptAlias /cgi/ @ROOT@/scripts/\n\
+             <Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             <Location /declined>\nSetHandler modperl\nPerlResponseHandler Declines\n</Location>\n\
+             <Location /empty>\nSetHandler modperl\nPerlResponseHandler Declines::empty\n</Location>\n\
+             <Location /says>\nSetHandler modperl\nPerlResponseHandler Declines::says_status\n</Location>\n",
+        )
+}
+
+#[test]
+fn methods_of_files_that_a_handler_has_declined_are_answered_as_in_apache() {
+    let servers = apache::beside(declining);
+    let mut differences = Vec::new();
+    for method in [
+        "GET", "POST", "PUT", "DELETE", "PROPFIND", "OPTIONS", "BREW",
+    ] {
+        for target in [
+            "/plain.txt",
+            "/none",
+            "/declined/there.txt",
+            "/declined/none",
+        ] {
+            let request = Request::new(method, target);
+            let seen: Vec<_> = servers
+                .iter()
+                .map(|one| one.send(&request))
+                .map(|answer| (answer.status, answer.field("allow").is_some()))
+                .collect();
+            if seen.iter().any(|one| *one != seen[0]) {
+                differences.push(format!("{method} {target}: ours and theirs {seen:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+#[test]
+fn responses_without_a_body_have_no_content_type_as_in_apache() {
+    let servers = apache::beside(declining);
+    let mut differences = Vec::new();
+    for (place, statuses) in [
+        // Apache makes a page for another status that a handler returns.
+        ("/empty", &[204, 304][..]),
+        ("/says", &[201, 204, 205, 304]),
+        ("/cgi/empty.cgi", &[201, 204, 205, 304]),
+    ] {
+        for status in statuses {
+            let request = Request::get(&format!("{place}?{status}"));
+            let seen: Vec<_> = servers
+                .iter()
+                .map(|one| one.send(&request))
+                .map(|answer| {
+                    let fields = ["content-type", "x-kept"].map(|name| answer.field(name));
+                    (answer.status, fields)
+                })
+                .collect();
+            if seen.iter().any(|one| *one != seen[0]) {
+                differences.push(format!("{place} {status}: ours and theirs {seen:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }

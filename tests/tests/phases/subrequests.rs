@@ -162,9 +162,11 @@ sub handler {
     $r->content_type('text/plain');
     my $inner = $how eq 'file' ? $r->lookup_file($r->document_root . $what) : $r->lookup_uri($what);
     my @said = map { $_ // 'undef' } $inner->filename, $inner->uri, $inner->the_request, $inner->handler;
+    push @said, map { s/:\d+//r } grep { defined } $inner->headers_out->get('Location');
     my $status = $inner->status;
     $r->print("$status\n");
     return 0 if $status >= 400;
+    $r->print(join "\n", @said, ''), return 0 if $status >= 300;
     $r->print(join "\n", @said, $inner->is_initial_req, '');
     $r->print('run ', $inner->run, "\n");
     return 0;
@@ -176,8 +178,9 @@ fn seeking() -> Builder {
         .file("htdocs/there.txt", "there\n")
         .file("htdocs/folder/index.html", "the index\n")
         .file("htdocs/bare/other.txt", "other\n")
+        .file("htdocs/listed/other.txt", "other\n")
         .conf(
-            "PerlModule Seeker\n<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
+            "PerlModule Seeker\n<Directory @ROOT@/htdocs/listed>\nOptions +Indexes\n</Directory>\n<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
              <Location /seek>\nSetHandler modperl\nPerlResponseHandler Seeker\n</Location>\n",
         )
 }
@@ -199,6 +202,12 @@ fn paths_without_a_plain_file_answer_within_a_request_as_in_apache() {
         "uri=/there.txt",
         "uri=/there.txt/info",
         "uri=/folder/",
+        "uri=/folder",
+        "uri=/folder?a=b",
+        "uri=/listed",
+        "uri=/",
+        "uri=/a%2Fb",
+        "uri=/there.txt%2f",
         "uri=/../outside",
         "file=/there.txt",
         "file=/none",

@@ -26,7 +26,7 @@ pub fn calls_text(anatomy: &Anatomy, report: &CallReport) -> String {
     put_files(&mut text, report);
     let _ = writeln!(
         text,
-        "\nEach call stopped its process twice. The quickest call took {} µs: at most so much of each\n\
+        "\nEach call stopped its process twice. The quickest call took {} µs. At most this much of each\n\
          time above is the cost of watching. Calls of the server for other requests at the same time\n\
          are among them.",
         microseconds(report.quickest),

@@ -288,7 +288,7 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
 /// Returns a host name or the end of a host name. An impossible name is a fault, because no client
 /// could match it.
 /// The methods that Apache knows by name.
-const METHODS: [&str; 26] = [
+pub const METHODS: [&str; 27] = [
     "GET",
     "HEAD",
     "POST",
@@ -314,6 +314,7 @@ const METHODS: [&str; 26] = [
     "REPORT",
     "MKWORKSPACE",
     "MKACTIVITY",
+    "BASELINE-CONTROL",
     "MERGE",
 ];
 

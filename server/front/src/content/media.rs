@@ -39,9 +39,11 @@ pub fn default_charset<'a>(media_type: &[u8], settings: &'a Settings) -> Option<
     (takes && !names_charset(media_type)).then_some(charset)
 }
 
+/// The name of the field Content-Type, with its colon.
+const TYPE_NAME: &[u8] = b"content-type:";
+
 /// Adds the default character set to the Content-Type in the header lines of a program.
 pub fn add_default_charset(lines: &mut Vec<u8>, settings: &Settings) {
-    const NAME: &[u8] = b"content-type:";
     if settings.media.default_charset.is_none() {
         return;
     }
@@ -50,9 +52,10 @@ pub fn add_default_charset(lines: &mut Vec<u8>, settings: &Settings) {
         let rest = &lines[at..];
         let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
         let line = rest[..length].trim_ascii_end();
-        let is_type = line.len() > NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME);
+        let is_type =
+            line.len() > TYPE_NAME.len() && line[..TYPE_NAME.len()].eq_ignore_ascii_case(TYPE_NAME);
         let charset = is_type
-            .then(|| default_charset(&line[NAME.len()..], settings))
+            .then(|| default_charset(&line[TYPE_NAME.len()..], settings))
             .flatten();
         let end = at + line.len();
         at += length;
@@ -61,6 +64,23 @@ pub fn add_default_charset(lines: &mut Vec<u8>, settings: &Settings) {
             at += parameter.len();
             lines.splice(end..end, parameter.into_bytes());
         }
+    }
+}
+
+/// Removes the Content-Type from the header lines of a program whose response has no body. As in
+/// Apache, there is no content that the field could describe.
+pub fn remove_type(lines: &mut Vec<u8>) {
+    let is_type = |line: &[u8]| {
+        let name = line.get(..TYPE_NAME.len());
+        name.is_some_and(|name| name.eq_ignore_ascii_case(TYPE_NAME))
+    };
+    let every = || lines.split_inclusive(|byte| *byte == b'\n');
+    if every().any(is_type) {
+        *lines = every()
+            .filter(|line| !is_type(line))
+            .flatten()
+            .copied()
+            .collect();
     }
 }
 

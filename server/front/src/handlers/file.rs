@@ -14,7 +14,7 @@ use mehari_http::condition::Verdict;
 use mehari_http::problem::Problem;
 use mehari_http::range;
 
-use mehari_config::Settings;
+use mehari_config::{Settings, METHODS};
 use std::rc::Rc;
 
 const ALLOW: &str = "Allow: GET, HEAD, POST, OPTIONS\r\n";
@@ -44,19 +44,21 @@ pub fn answer(
 }
 
 /// Returns the answer to a method that does not concern the content. As in Apache, it is the same
-/// for a file that does not exist.
+/// for a file that does not exist, and the status of an unknown method is 501.
 pub fn without_content(request: &Request<'_>) -> Option<Answer> {
+    let is_known = |method| METHODS.iter().any(|known| known.as_bytes() == method);
     match request.method {
         // As in Apache, a POST to a file gets the file: a form may lead to a static page.
         b"GET" | b"HEAD" | b"POST" => None,
         b"OPTIONS" => Some(Answer::new(200, ALLOW)),
-        _ => Some(method_not_allowed(request)),
+        method if is_known(method) => Some(refused_method(request, 405)),
+        _ => Some(refused_method(request, 501)),
     }
 }
 
-/// Responds with 405 and the allowed methods.
-fn method_not_allowed(request: &Request<'_>) -> Answer {
-    let mut answer = crate::content::page::answer(405, request.field("accept"));
+/// Returns the page of a status with the allowed methods.
+fn refused_method(request: &Request<'_>, status: u16) -> Answer {
+    let mut answer = crate::content::page::answer(status, request.field("accept"));
     answer.lines.extend_from_slice(ALLOW.as_bytes());
     answer
 }

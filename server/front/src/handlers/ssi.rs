@@ -215,10 +215,10 @@ fn describe(
         &percent::decode_lenient(path_of(request.resource)),
     )?;
     variables.set(b"DOCUMENT_ARGS", request.query())?;
-    variables.set(
-        b"QUERY_STRING_UNESCAPED",
-        &percent::decode_lenient(request.query()),
-    )?;
+    if !request.query().is_empty() {
+        let query = percent::decode_lenient(request.query());
+        variables.set(b"QUERY_STRING_UNESCAPED", &query)?;
+    }
     if !route.path_info.is_empty() {
         variables.set(b"DOCUMENT_PATH_INFO", &route.path_info)?;
     }

@@ -158,6 +158,7 @@ impl RequestContext {
 
     /// Redirects the request internally. Returns false after too many redirects.
     pub fn redirect(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        self.note_set_variables(status);
         if let Some(state) = &mut self.rule_state {
             state.restart_rules(self.redirect.as_ref());
             // The response is that of the new resource alone.
@@ -182,6 +183,24 @@ impl RequestContext {
             keeps_request: false,
         });
         count <= REDIRECTS
+    }
+
+    /// Notes the variables of `SetEnv` at the place that an internal redirect leaves. The next
+    /// resource has them with the prefix REDIRECT_. As in Apache, a refused client has none of
+    /// them, because `SetEnv` comes after the access rules.
+    fn note_set_variables(&mut self, status: u16) {
+        let Some(settings) = self
+            .settings
+            .as_deref()
+            .filter(|_| !matches!(status, 401 | 403))
+        else {
+            return;
+        };
+        let set = settings.programs.set_env.iter();
+        for (name, value) in set.filter(|(name, _)| !settings.is_for_perl(name)) {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.set(name.as_bytes(), value.clone().into());
+        }
     }
 
     /// Returns the status of the response. An error document has the status of the error.

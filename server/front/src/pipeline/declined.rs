@@ -184,13 +184,17 @@ fn sent_file(
     chosen: ChosenFile<'_>,
 ) -> HandlerOutcome {
     const NOT_FOUND: Problem = Problem::refused(404, "no such file");
+    let error = chosen.error.or(request.error());
     let site = shared.site();
     let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
+    if let (None, Some(answer)) = (error, file::without_content(request)) {
+        return status_page::file_or_document(shared, request, settings, answer);
+    }
     let found = stat(chosen.path).filter(|(_, found)| is_file(found));
     let answer = found.ok_or(NOT_FOUND).and_then(|(name, found)| {
         let look = |path: &[u8]| stat(path).map(|(_, found)| found);
         let target = FileTarget::new(name, &found, look);
-        match chosen.error.or(request.error()) {
+        match error {
             None => file::answer(request, &target, settings, &shared.content.files)
                 .map(|answer| status_page::file_or_document(shared, request, settings, answer)),
             Some(status) => {

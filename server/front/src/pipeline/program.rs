@@ -10,6 +10,7 @@ use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOu
 use crate::pipeline::{declined, rules, status_page, RequestContext, RequestSource};
 use crate::shared::traffic::Refusal;
 use mehari_http::header_block::{self, HeaderBlock};
+use mehari_http::status;
 use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -80,7 +81,9 @@ pub async fn answer<C: ClientStream>(
         Err(fault) => return Ok(Some(page_of_fault(client, context, fault))),
     };
     head.status = context.status_for(head.status);
-    if let Some(settings) = context.settings.as_deref() {
+    if status::has_no_body(head.status) {
+        media::remove_type(&mut head.lines);
+    } else if let Some(settings) = context.settings.as_deref() {
         media::add_default_charset(&mut head.lines, settings);
     }
     let mut lines = match header_block::validate(&head.lines) {

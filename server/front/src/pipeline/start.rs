@@ -12,7 +12,7 @@ use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
 use crate::request::rule_state::ClientIdentity;
 use crate::request::trace::MadeParent;
 use crate::request::{canonical, trace, Fields, Request};
-use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
+use crate::routing::{self, MovedFolder, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
 use mehari_config::{
     Handler, LimitedResource, LogLevel, PlaceRules, Rung, Settings, Site, CONSOLE,
@@ -134,17 +134,7 @@ pub fn start_without_perl(
             }
         }
         RouteOutcome::Report(report) => Ok(report::answer(shared, request, *report)),
-        RouteOutcome::Moved {
-            to,
-            status,
-            keeps_query,
-        } => {
-            let site = shared.site();
-            let host = site.host(request.virtual_host);
-            let location = canonical::absolute(request, &host.names, to.clone());
-            let query = if *keeps_query { request.query() } else { b"" };
-            Ok(moved(&location, *status, query))
-        }
+        RouteOutcome::Moved(folder) => Ok(moved(request, &shared.site(), folder)),
         RouteOutcome::Negotiated(variants) => {
             return negotiate::respond(shared, request, route, variants)
         }
@@ -321,13 +311,15 @@ fn limits(settings: &Settings) -> Vec<cgi::ResourceLimit> {
     translated.collect()
 }
 
-fn moved(location: &[u8], status: u16, query: &[u8]) -> Answer {
-    let mut lines = b"Location: ".to_vec();
-    lines.extend_from_slice(location);
-    if !query.is_empty() {
+/// Returns the redirect of a folder.
+pub fn moved(request: &Request<'_>, site: &Site, folder: &MovedFolder) -> Answer {
+    let host = site.host(request.virtual_host);
+    let location = canonical::absolute(request, &host.names, folder.to.clone());
+    let mut lines = [b"Location: ", &location[..]].concat();
+    if folder.keeps_query && !request.query().is_empty() {
         lines.push(b'?');
-        lines.extend_from_slice(query);
+        lines.extend_from_slice(request.query());
     }
     lines.extend_from_slice(b"\r\n");
-    Answer::new(status, lines)
+    Answer::new(folder.status, lines)
 }

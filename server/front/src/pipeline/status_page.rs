@@ -168,7 +168,8 @@ pub fn file_or_document(
     settings: &Settings,
     answer: Answer,
 ) -> HandlerOutcome {
-    let refused = Some(answer.status).filter(|status| matches!(status, 300 | 405 | 406 | 416));
+    let refused =
+        Some(answer.status).filter(|status| matches!(status, 300 | 405 | 406 | 416 | 501));
     let document = |status| document(shared, request, Some(settings), status);
     refused
         .and_then(document)

@@ -6,10 +6,11 @@ mod lookups;
 use crate::handlers::perl;
 use crate::pipeline::access::challenge;
 use crate::pipeline::rules::{self, Decision, Evaluation};
+use crate::pipeline::start::moved;
 use crate::request::rule_state::{Destination, MappingState, RuleState, Stage, User};
 use crate::request::virtual_root;
 use crate::request::{Fields, Peer, Protocol, Request, REDIRECTS};
-use crate::routing::{self, Route};
+use crate::routing::{self, Route, RouteOutcome, ENCODED_SLASH};
 use crate::shared::Shared;
 use lookups::MapLookup;
 use mehari_config::Site;
@@ -125,20 +126,37 @@ pub fn answer(
         let user = User::named(named, &found.settings);
         state.get_or_insert_with(Default::default).identity.user = Some(user);
     }
-    let sets_variables = news.origin == Origin::Same;
-    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state, sets_variables);
+    let is_same = news.origin == Origin::Same;
+    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state, is_same);
     if let Ok((route, status)) = looked {
         let state = state.as_deref();
         request.rule_state = state;
         let said = &route.settings.rules.authentication;
-        let refusal = Refused {
-            status,
-            lines: match status {
-                401 => {
-                    let is_stale = state.is_some_and(|state| state.identity.stale);
-                    challenge(shared, said, is_stale).into_bytes()
+        // The request itself is not refused here: the front responds when the handlers have run.
+        let refusal = match (status, &route.outcome) {
+            (0, RouteOutcome::Moved(folder)) if !is_same => {
+                let answer = moved(&request, &site, folder);
+                Refused {
+                    status: answer.status,
+                    lines: answer.lines().concat(),
                 }
-                _ => Vec::new(),
+            }
+            (0, RouteOutcome::Refused(problem)) if !is_same && *problem == ENCODED_SLASH => {
+                Refused {
+                    status: problem.status,
+                    lines: Vec::new(),
+                }
+            }
+            (401, _) => {
+                let is_stale = state.is_some_and(|state| state.identity.stale);
+                Refused {
+                    status,
+                    lines: challenge(shared, said, is_stale).into_bytes(),
+                }
+            }
+            _ => Refused {
+                status,
+                lines: Vec::new(),
             },
         };
         give_call(&request, &route, &site, &refusal, give);

@@ -31,6 +31,7 @@ use std::sync::Arc;
 const INDEXES: usize = 4;
 
 pub(super) const NOT_FOUND: Problem = Problem::refused(404, "no such file");
+pub const ENCODED_SLASH: Problem = Problem::refused(404, "an encoded slash");
 pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
 pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const LINK: Problem = Problem::refused(
@@ -183,7 +184,7 @@ impl<'s> Search<'s> {
         {
             let is_perl = matches!(handler, Handler::Perl { .. });
             if is_perl && self.host.mapping.refuses(path.encoded_slash) {
-                return Ok(self.refused(settings, NOT_FOUND));
+                return Ok(self.refused(settings, ENCODED_SLASH));
             }
             if is_perl && self.lacks_slash(&settings, &path, &mapped) {
                 return Ok(self.with_slash(settings, &path, mapped));
@@ -219,7 +220,7 @@ impl<'s> Search<'s> {
             return self.proxied(settings, proxied, path, mapped);
         }
         if self.host.mapping.refuses(path.encoded_slash) {
-            return Ok(self.refused(settings, NOT_FOUND));
+            return Ok(self.refused(settings, ENCODED_SLASH));
         }
         // All of a file that rules have chosen may be PATH_INFO, as in Apache.
         let chosen = if by_rule {

@@ -6,7 +6,7 @@ use crate::content::stat::is_file;
 use crate::request::rule_state::IndexedFolder;
 use crate::routing::mapping::map;
 use crate::routing::walk::ExistingPath;
-use crate::routing::{Route, RouteOutcome};
+use crate::routing::{MovedFolder, Route, RouteOutcome};
 use mehari_config::{Handler, Settings, FCGID};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -65,7 +65,7 @@ impl Search<'_> {
         }
         if settings.files.listed {
             return Ok(Route {
-                file: found.file,
+                file: [&found.file[..], b"/"].concat(),
                 script_name: path.merged,
                 outcome: RouteOutcome::Listing,
                 ..self.refused(settings, NO_INDEX)
@@ -110,11 +110,11 @@ impl Search<'_> {
             (self.index_exists(&index) || self.index_is_negotiated(&index)).then_some(index)
         })?;
         if let Some(status) = settings.files.index_redirect {
-            let moved = RouteOutcome::Moved {
+            let moved = RouteOutcome::Moved(MovedFolder {
                 to: percent::encode_path(&index.merged),
                 status,
                 keeps_query: false,
-            };
+            });
             return Some(Ok(self.folder_with(settings.clone(), folder, moved)));
         }
         self.index_of.get_or_insert_with(|| {
@@ -130,11 +130,11 @@ impl Search<'_> {
     pub(super) fn with_slash(&self, settings: Arc<Settings>, path: &Path, file: Vec<u8>) -> Route {
         let mut location = percent::encode_path(&path.merged);
         location.push(b'/');
-        let moved = RouteOutcome::Moved {
+        let moved = RouteOutcome::Moved(MovedFolder {
             to: location,
             status: 301,
             keeps_query: true,
-        };
+        });
         self.folder_with(settings, file, moved)
     }
 
