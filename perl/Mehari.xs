@@ -158,10 +158,12 @@ document_root(SV *self)
 SV *
 location(SV *self)
   PREINIT:
+    const mehari_settings *settings;
     SV *text;
   CODE:
-    text = mehari_settings_text(aTHX_ mehari_rec_of(aTHX_ self)->settings, "location");
-    RETVAL = text ? newSVsv(text) : text_sv(aTHX_ mehari_request_text(MEHARI_TEXT_SCRIPT_NAME));
+    settings = mehari_rec_of(aTHX_ self)->settings;
+    text = mehari_settings_text(aTHX_ settings, "location");
+    RETVAL = text && SvCUR(text) ? newSVsv(text) : settings ? newSV(0) : text_sv(aTHX_ mehari_request_text(MEHARI_TEXT_SCRIPT_NAME));
   OUTPUT:
     RETVAL
 

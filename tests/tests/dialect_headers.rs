@@ -76,10 +76,12 @@ fn header_rules_change_the_responses_that_they_change_in_apache() {
     let mut differences = Vec::new();
     let conditional =
         Request::get("/page.txt").field("If-Modified-Since", "Sun, 06 Nov 2094 08:49:37 GMT");
+    let future =
+        Request::get("/page.txt").field("If-Modified-Since", "Sat, 28 Nov 2099 10:00:00 GMT");
     let range = Request::get("/page.txt").field("Range", "bytes=0-1");
     let none = Request::get("/page.txt").field("Range", "bytes=90-99");
     let plain = PLAIN.iter().map(|target| Request::get(target));
-    for request in plain.chain([conditional, range, none]) {
+    for request in plain.chain([conditional, future, range, none]) {
         let seen: Vec<String> = pair
             .servers()
             .map(|server| {

@@ -41,13 +41,24 @@ static mehari_text target_of(pTHX_ mehari_rec *rec, SV *uri)
   return mehari_sv_text(aTHX_ target);
 }
 
+/* Returns a file's name in which each run of slashes is one slash. */
+static SV *plain_name(pTHX_ SV *name)
+{
+  mehari_text text = mehari_sv_text(aTHX_ name);
+  SV *plain = newSVpvs_flags("", SVs_TEMP);
+  for (STRLEN i = 0; i < text.length; i++)
+    if (text.at[i] != '/' || !i || text.at[i - 1] != '/')
+      sv_catpvn(plain, text.at + i, 1);
+  return plain;
+}
+
 /* Returns the sub-request for a file. As in Apache, a file beside the request's file has the URI
  * beside the request's URI. Another file has no URI, and only a location for all paths applies to
  * it. */
 static mehari_rec *sub_of_file(pTHX_ mehari_rec *rec, SV *name)
 {
   static const mehari_text method = {"GET", 3};
-  mehari_text file = mehari_sv_text(aTHX_ name), own = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME));
+  mehari_text file = mehari_sv_text(aTHX_ plain_name(aTHX_ name)), own = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME));
   const char *slash = memrchr(own.at, '/', own.length);
   STRLEN folder = slash ? slash - own.at + 1 : 0;
   bool is_beside = folder && file.length > folder && memEQ(file.at, own.at, folder) && !memchr(file.at + folder, '/', file.length - folder);
@@ -139,11 +150,26 @@ XS_INTERNAL(internal_redirect)
   XSRETURN_EMPTY;
 }
 
+/* $r->_become($sub): the request continues as the request that a sub-request has found. */
+XS_INTERNAL(become)
+{
+  dXSARGS;
+  if (items != 2)
+    croak_xs_usage(cv, "r, subr");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0)), *sub = mehari_rec_of(aTHX_ ST(1));
+  OP *here = PL_op;
+  bool is_found = mehari_rec_become(aTHX_ rec, sub);
+  PL_op = here;
+  if (!is_found)
+    croak("the server cannot resolve this path");
+  XSRETURN_EMPTY;
+}
+
 void mehari_subrequest_boot(pTHX)
 {
   static const mehari_sub subs[] = {
     {"Apache2::RequestRec::lookup_uri", lookup, LOOKUP_URI}, {"Apache2::RequestRec::lookup_method_uri", lookup, LOOKUP_METHOD_URI},
-    {"Apache2::RequestRec::lookup_file", lookup, LOOKUP_FILE}, {"Apache2::SubRequest::run", run, 0},
+    {"Apache2::RequestRec::lookup_file", lookup, LOOKUP_FILE}, {"Apache2::RequestRec::_become", become, 0}, {"Apache2::SubRequest::run", run, 0},
     {"Apache2::RequestRec::internal_redirect", internal_redirect, 0}, {"Apache2::RequestRec::internal_redirect_handler", internal_redirect, 0},
   };
   MEHARI_DEFINE(subs);

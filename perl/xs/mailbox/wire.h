@@ -312,6 +312,9 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
 #define MEHARI_PASS_DOCUMENT 'd'
 /* Path and query of another resource of this server, which responds instead. */
 #define MEHARI_PASS_TARGET 'u'
+/* Path and query at which the request continues, because a handler has chosen them. With
+ * MEHARI_PASS_FILE, their file. */
+#define MEHARI_PASS_MOVED 'p'
 /* All fields of the request after the handlers: name, NUL, value, NUL ... */
 #define MEHARI_PASS_FIELDS 'h'
 #define MEHARI_PASS_VARIABLES 'v' /* variables that handlers have set, in the same form */

@@ -24,11 +24,17 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
   SV *target = mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
   mehari_text file = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
   mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
-  mehari_question question = {method, mehari_text_of(aTHX_ target), has_file && answered == OK ? &file : NULL, true};
-  mehari_request *frame = mehari_lookup(rec, &question);
+  has_file &= answered == OK;
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){method, mehari_text_of(aTHX_ target), has_file ? &file : NULL, true});
   if (!frame)
     return 404;
+  SvREFCNT_dec(rec->chosen_file);
+  rec->chosen_file = has_file ? newSVpvn(file.at, file.length) : NULL;
+  SV *handler = mehari_is_changed(rec, MEHARI_REC_HANDLER) && rec->texts[MEHARI_REC_HANDLER] ? sv_mortalcopy(rec->texts[MEHARI_REC_HANDLER]) : NULL;
   mehari_rec_adopt(aTHX_ rec, frame);
+  /* As in Apache, the handler of the place comes before the handler that a translation has set. */
+  if (handler && frame->task == MEHARI_TASK_FRONT && !(frame->flags & MEHARI_FLAG_PROGRAM))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_HANDLER, handler);
   return OK;
 }
 

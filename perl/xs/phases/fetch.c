@@ -21,7 +21,7 @@ static bool needs_body(mehari_rec *rec)
 {
   dTHX;
   bool is_filtered = rec->slots && hv_exists(rec->slots, "filtered body", 13);
-  return is_filtered || (mehari_now.body_length && mehari_rec_is_proxied(aTHX_ rec));
+  return is_filtered || (mehari_now.body_length && (mehari_rec_is_proxied(aTHX_ rec) || mehari_rec_is_translated(rec)));
 }
 
 bool mehari_rec_fetches(mehari_rec *rec)

@@ -59,10 +59,24 @@ bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec)
 /* Whether the request is at another place than the front has found for it. */
 static bool is_moved(const mehari_rec *rec) { return rec->own_frame && !rec->is_at_place; }
 
+bool mehari_rec_is_translated(const mehari_rec *rec) { return is_moved(rec) && !rec->prev && !rec->main; }
+
 bool mehari_rec_is_below_file(const mehari_rec *rec)
 {
   const mehari_request *frame = rec->job.frame;
   return frame->task == MEHARI_TASK_FRONT && frame->text[MEHARI_TEXT_PATH_INFO].length && !mehari_is_changed(rec, MEHARI_REC_FILENAME);
+}
+
+/* Adds the path that a handler has chosen, and its file. */
+static void add_moved(pTHX_ SV *payload, mehari_rec *rec, char kind)
+{
+  mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
+  /* The index of a chosen folder is a file too. */
+  bool has_file = mehari_is_changed(rec, MEHARI_REC_FILENAME) || (rec->chosen_file && rec->job.frame->text[MEHARI_TEXT_FOLDER].length);
+  mehari_text file = mehari_text_of(aTHX_ has_file ? mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME) : rec->chosen_file);
+  mehari_part_add(payload, kind, target.at, target.length);
+  if (file.length && mehari_rec_is_translated(rec))
+    mehari_part_add(payload, MEHARI_PASS_FILE, file.at, file.length);
 }
 
 /* Adds the file, or the path without a file, that is to answer, if it differs from the front's
@@ -70,8 +84,9 @@ bool mehari_rec_is_below_file(const mehari_rec *rec)
 static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 {
   struct stat found;
+  bool is_chosen = mehari_is_changed(rec, MEHARI_REC_FILENAME);
   SV *file = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
-  if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !is_moved(rec))
+  if (!is_chosen && !is_moved(rec))
     return;
   mehari_text text = mehari_text_of(aTHX_ file);
   if (mehari_rec_is_proxied(aTHX_ rec)) {
@@ -80,14 +95,12 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   }
   /* The front sends the file of the path if a handler has declined. */
   U8 task = rec->job.frame->task;
-  bool may_be_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && !mehari_rec_is_below_file(rec);
+  bool may_be_file = (is_chosen || !mehari_rec_is_translated(rec)) && (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && !mehari_rec_is_below_file(rec);
   bool is_file = may_be_file && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
-  if (is_file || !is_moved(rec)) {
+  if (is_file || !is_moved(rec))
     mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);
-    return;
-  }
-  text = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
-  mehari_part_add(payload, MEHARI_PASS_TARGET, text.at, text.length);
+  else
+    add_moved(aTHX_ payload, rec, mehari_rec_is_translated(rec) ? MEHARI_PASS_MOVED : MEHARI_PASS_TARGET);
 }
 
 static void add_pair(SV *pairs, const mehari_entry *entry)
@@ -126,7 +139,8 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   SvCUR_set(pairs, 0);
   for (int i = 0; i < variables->count; i++) {
     const mehari_entry *entry = &variables->entries[i];
-    if (!mehari_rec_had_variable(came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
+    /* The frame of a chosen path has the handlers' variables, which the front does not know. */
+    if (mehari_rec_is_translated(rec) || !mehari_rec_had_variable(came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
       add_pair(pairs, entry);
   }
   if (SvCUR(pairs))
@@ -149,22 +163,12 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   add_method(aTHX_ payload, rec);
 }
 
-/* Adds the path that a handler of the translation phase has chosen, and its file. */
-static void add_moved(pTHX_ SV *payload, mehari_rec *rec)
-{
-  mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
-  mehari_text file = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME));
-  mehari_part_add(payload, MEHARI_PASS_TARGET, target.at, target.length);
-  if (file.length)
-    mehari_part_add(payload, MEHARI_PASS_FILE, file.at, file.length);
-}
-
 SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place)
 {
   SV *payload = newSVpvs_flags("", SVs_TEMP);
   if (with_place && is_moved(rec))
-    add_moved(aTHX_ payload, rec);
-  if (rec->restated || mehari_rec_is_changed(aTHX_ rec))
+    add_moved(aTHX_ payload, rec, MEHARI_PASS_TARGET);
+  if (rec->restated || mehari_rec_is_translated(rec) || mehari_rec_is_changed(aTHX_ rec))
     add_request(aTHX_ payload, rec);
   return payload;
 }
@@ -230,9 +234,12 @@ SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
 
 void mehari_rec_report_changes(pTHX_ mehari_rec *rec)
 {
-  if (rec->main || !rec->restated)
+  if (rec->main || (!rec->restated && !mehari_rec_is_translated(rec)))
     return;
-  mehari_text text = mehari_text_of(aTHX_ mehari_rec_changes(aTHX_ rec, false));
+  SV *changes = mehari_rec_changes(aTHX_ rec, false);
+  if (mehari_rec_is_translated(rec))
+    add_moved(aTHX_ changes, rec, MEHARI_PASS_MOVED);
+  mehari_text text = mehari_text_of(aTHX_ changes);
   if (text.length && text.length <= MEHARI_RECORD_LIMIT)
     mehari_ring_put(MEHARI_RECORD_CHANGED, 0, &text, 1);
 }
@@ -324,6 +331,8 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
   if (mehari_response.length)
     mehari_part_add(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
   if (status) {
+    if (mehari_rec_is_translated(rec))
+      add_moved(aTHX_ payload, rec, MEHARI_PASS_MOVED);
     SV *document = mehari_rec_document(aTHX_ rec, status);
     STRLEN length;
     const char *text = document ? SvPV(document, length) : NULL;
@@ -333,7 +342,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     if (text && mehari_is_document_text((mehari_text){text, length}))
       mehari_part_add(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
-    if (rec->restated)
+    if (rec->restated || mehari_rec_is_translated(rec))
       add_request(aTHX_ payload, rec);
     add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);

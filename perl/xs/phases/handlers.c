@@ -139,17 +139,21 @@ static mehari_text handler_name(pTHX_ SV *handler)
 
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
 {
-  if (!mehari_rec_handlers(rec, phase))
+  AV *configured = mehari_rec_handlers(rec, phase);
+  if (!configured)
     return DECLINED;
   const char *before = mehari_phase_now;
   int status = DECLINED;
   if (phase >= MEHARI_PHASE_HEADER_PARSER)
     mehari_rec_set_perl_env(rec);
   mehari_phase_now = mehari_phases[phase].name;
-  /* The list is read again each time, because a handler may push further handlers of its own
-   * phase. */
-  for (SSize_t i = 0; i <= av_top_index(mehari_rec_handlers(rec, phase)); i++) {
-    SV **handler = av_fetch(mehari_rec_handlers(rec, phase), i, 0);
+  /* The list is read again each time, because a handler may push further handlers of its own phase.
+   * A handler may also lead the request to a place with other handlers, which do not count. */
+  for (SSize_t i = 0;; i++) {
+    AV *list = rec->handlers[phase] ? rec->handlers[phase] : configured;
+    if (i > av_top_index(list))
+      break;
+    SV **handler = av_fetch(list, i, 0);
     if (!handler)
       continue;
     bool of_connection = phase == MEHARI_PHASE_PRE_CONNECTION || phase == MEHARI_PHASE_PROCESS_CONNECTION;

@@ -232,7 +232,7 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
   bool in_perl = mehari_rec_runs_in_perl(aTHX_ rec, task);
   if (!in_perl && mehari_is_changed(rec, MEHARI_REC_HANDLER) && !is_set_to(aTHX_ rec, "modperl") && !is_set_to(aTHX_ rec, "perl-script"))
     task = MEHARI_TASK_FRONT;
-  if (rec->restated && (in_perl || task != MEHARI_TASK_FRONT))
+  if (in_perl || task != MEHARI_TASK_FRONT)
     mehari_rec_report_changes(aTHX_ rec);
   if (in_perl) {
     run_handlers(aTHX_ rec);

@@ -153,6 +153,11 @@ void mehari_rec_receive_outcome(pTHX_ mehari_rec *rec);
 void mehari_rec_hear_line(pTHX_ mehari_rec *rec, mehari_text line); /* a header line of the front's response */
 mehari_text mehari_first_line(mehari_text *rest); /* without its end; the rest begins behind it */
 
+/* The request continues as the request that a sub-request has found. False: there is no such
+ * path. */
+bool mehari_rec_become(pTHX_ mehari_rec *rec, mehari_rec *found);
+/* Whether a handler has led the client's request to another path. */
+bool mehari_rec_is_translated(const mehari_rec *rec);
 bool mehari_rec_is_below_file(const mehari_rec *rec); /* the path goes on behind the front's file */
 bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec); /* a handler has named a back end: $r->filename("proxy:URL") */
 

@@ -45,6 +45,23 @@ static void inherit_variables(pTHX_ mehari_rec *sub)
   }
 }
 
+/* Gives a sub-request the fields of the request within which it is made, as handlers have left
+ * them. As in Apache, a sub-request has no fields about a body. */
+static void inherit_fields(mehari_rec *sub)
+{
+  static const char *const of_body[] = {"Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-MD5",
+                                        "Content-Range",    "Content-Type",     "Expires",        "Last-Modified"};
+  static const mehari_text length = {"Content-Length", 14}, coding = {"Transfer-Encoding", 17};
+  const mehari_table *from = mehari_rec_table(sub->main, MEHARI_TABLE_HEADERS_IN);
+  mehari_table *into = mehari_rec_table(sub, MEHARI_TABLE_HEADERS_IN);
+  mehari_table_clear(into);
+  for (int i = 0; i < from->count; i++)
+    mehari_table_add(into, (mehari_text){from->entries[i].name, from->entries[i].name_length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
+  bool has_body = mehari_table_find(from, length) || mehari_table_find(from, coding);
+  for (size_t i = 0; has_body && i < C_ARRAY_LENGTH(of_body); i++)
+    mehari_table_unset(into, (mehari_text){of_body[i], strlen(of_body[i])});
+}
+
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
 {
   mehari_request *frame = mehari_lookup(main, &(mehari_question){.method = method, .target = target, .file = file, .is_sub = true});
@@ -52,6 +69,8 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
     return NULL;
   mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
   sub->main = main;
+  sub->chosen_file = file ? newSVpvn(file->at, file->length) : NULL;
+  inherit_fields(sub);
   inherit_variables(aTHX_ sub);
   mehari_rec_enter(sub);
   uint64_t start = mehari_trace_start();
@@ -61,6 +80,27 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "admit the sub-request", target);
   mehari_rec_enter(before);
   return sub;
+}
+
+bool mehari_rec_become(pTHX_ mehari_rec *rec, mehari_rec *found)
+{
+  static const int texts[] = {MEHARI_REC_URI,  MEHARI_REC_FILENAME,     MEHARI_REC_PATH_INFO,       MEHARI_REC_ARGS,
+                              MEHARI_REC_HANDLER, MEHARI_REC_CONTENT_TYPE, MEHARI_REC_CONTENT_ENCODING};
+  mehari_text file = mehari_text_of(aTHX_ found->chosen_file);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_text target = mehari_job_text(&found->job, found->job.frame->text[MEHARI_TEXT_TARGET]);
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){method, target, file.length ? &file : NULL, true});
+  if (!frame)
+    return false;
+  SvREFCNT_dec(rec->chosen_file);
+  rec->chosen_file = SvREFCNT_inc(found->chosen_file);
+  mehari_rec_adopt(aTHX_ rec, frame);
+  for (size_t i = 0; i < C_ARRAY_LENGTH(texts); i++) {
+    SV *text = mehari_rec_text(aTHX_ found, texts[i]);
+    if (mehari_is_changed(found, texts[i]) || mehari_is_changed(rec, texts[i]))
+      mehari_rec_set_text(aTHX_ rec, texts[i], text ? text : &PL_sv_undef);
+  }
+  return true;
 }
 
 /* The front asks for a part of a page by itself, and another worker may have served the page. The

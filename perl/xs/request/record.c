@@ -281,6 +281,7 @@ static void clear(pTHX_ mehari_rec *rec)
   Zero(rec->numbers, MEHARI_NUMBER_COUNT, IV);
   forget(aTHX_ (SV **)&rec->documents);
   forget(aTHX_ &rec->redirect);
+  forget(aTHX_ &rec->chosen_file);
   forget(aTHX_ &rec->user_reported);
   Safefree((mehari_request *)rec->merged.frame);
   Zero(&rec->merged, 1, mehari_job);

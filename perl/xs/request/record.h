@@ -45,6 +45,7 @@ struct mehari_rec {
   mehari_job job; /* the request's frame; for the current record the same as mehari_now */
   /* A frame made in this process, not in a slot of the front; NULL: none. */
   mehari_request *own_frame;
+  SV *chosen_file; /* the file that a handler chose for the path of `own_frame`; NULL: none */
   bool is_untranslated; /* whether `$r->uri` is the path before the server's rules */
   bool is_for_index; /* whether the phases of a folder's index are running */
   bool is_at_folder; /* whether `$r` is about the folder, not about its index */

@@ -67,7 +67,9 @@ static SV *the_request(pTHX_ const mehari_rec *rec)
 {
   while (rec->main || rec->prev)
     rec = rec->main ? rec->main : rec->prev;
-  mehari_text method = sent(rec, MEHARI_TEXT_METHOD), target = sent(rec, MEHARI_TEXT_TARGET),
+  /* A handler may have set another method. */
+  const mehari_job *came = rec->restated ? &rec->came : &rec->job;
+  mehari_text method = mehari_job_text(came, came->frame->text[MEHARI_TEXT_METHOD]), target = sent(rec, MEHARI_TEXT_TARGET),
               protocol = sent(rec, MEHARI_TEXT_PROTOCOL);
   return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
 }
@@ -146,6 +148,8 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   case MEHARI_REC_METHOD:
     return copy(aTHX_ sent(rec, MEHARI_TEXT_METHOD));
   case MEHARI_REC_PROTOCOL:
+    if (rec->main) /* as in Apache */
+      return newSVpvs("INCLUDED");
     return copy(aTHX_ sent(rec, MEHARI_TEXT_PROTOCOL));
   case MEHARI_REC_UNPARSED_URI:
     return copy(aTHX_ sent(rec, MEHARI_TEXT_TARGET));

@@ -4,6 +4,7 @@
 #include "response/outgoing.h"
 #include "response/response.h"
 #include "api/api.h"
+#include "phases/phases.h"
 #include "request/record.h"
 #include "stdio/standard.h"
 
@@ -58,6 +59,23 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
   SvREFCNT_dec(made);
 }
 
+/* Stores the head that a program of a sub-request has printed, as far as `$r` of the sub-request
+ * shows it. */
+static void take_head(pTHX_ mehari_rec *sub, mehari_text head)
+{
+  while (head.length) {
+    mehari_text line = mehari_first_line(&head);
+    if (line.length > 13 && !strncasecmp(line.at, "Content-Type:", 13)) {
+      for (line.at += 13, line.length -= 13; line.length && *line.at == ' '; line.at++)
+        line.length--;
+      mehari_rec_set_text(aTHX_ sub, MEHARI_REC_CONTENT_TYPE, newSVpvn_flags(line.at, line.length, SVs_TEMP));
+    } else if (line.length > 7 && !strncasecmp(line.at, "Status:", 7))
+      sub->status = atoi(SvPV_nolen(newSVpvn_flags(line.at + 7, line.length - 7, SVs_TEMP)));
+    else
+      mehari_rec_hear_line(aTHX_ sub, line);
+  }
+}
+
 /* Ends a response within another. Its body passes the sub-request's filters, and then the outer
  * response's filters from the place `filtered_from` on. */
 int mehari_output_leave(pTHX_ mehari_rec *sub)
@@ -67,6 +85,8 @@ int mehari_output_leave(pTHX_ mehari_rec *sub)
   outer *this = around;
   mehari_outgoing within = mehari_out;
   size_t skip = mehari_parse_headers ? mehari_head_measure(within.buffer, within.filled) : 0;
+  if (skip)
+    take_head(aTHX_ sub, (mehari_text){within.buffer, skip});
   Safefree(mehari_response.lines);
   around = this->next;
   mehari_out = this->outgoing;

@@ -180,6 +180,22 @@ pub enum Change {
     StrictTransport(Option<String>),
 }
 
+impl Change {
+    /// Whether the directive is one of mod_perl's own.
+    pub(crate) fn is_of_mod_perl(&self) -> bool {
+        matches!(
+            self,
+            Change::PerlHandler(..)
+                | Change::PerlOptions { .. }
+                | Change::PerlWithout(_)
+                | Change::PerlWith(_)
+                | Change::PerlSetEnv(..)
+                | Change::SetVar(..)
+                | Change::AddVar(..)
+        )
+    }
+}
+
 /// The changes of an `<If>` section, for requests that meet the condition.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Conditional {

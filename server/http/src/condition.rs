@@ -145,7 +145,8 @@ impl ConditionFields<'_> {
         let since = self.if_modified_since.as_deref().and_then(date);
         match (&self.if_none_match, since, modified) {
             (Some(tags), ..) => lists(tags, etag, true),
-            (None, Some(since), Some(modified)) => modified <= since,
+            // As in Apache, a date in the future says nothing about the client's copy.
+            (None, Some(since), Some(modified)) => modified <= since && since <= SystemTime::now(),
             _ => false,
         }
     }

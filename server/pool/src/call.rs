@@ -351,6 +351,9 @@ pub struct Declined {
     pub document: Option<Vec<u8>>,
     /// Path and query of an internal redirect.
     pub target: Option<Vec<u8>>,
+    /// Path and query at which the request continues, as a handler has chosen. If `file` is set, it
+    /// is their file.
+    pub moved: Option<Vec<u8>>,
     pub changes: RequestChanges,
     /// Whether the worker waits for the outcome: [`crate::WorkerExchange::tell`].
     pub listens: bool,

@@ -91,6 +91,7 @@ pub fn declined(
         let header = match *kind {
             record::PASS_TYPE => Some("Content-Type"),
             record::PASS_TARGET => Some("internal_redirect"),
+            record::PASS_MOVED => Some("uri"),
             record::PASS_QUERY if part.contains(&b' ') => {
                 refused.get_or_insert(Malformed::Control("args".into()));
                 None
@@ -144,6 +145,7 @@ pub fn declined(
             record::PASS_TYPE => declined.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => declined.document = Some(part.to_vec()),
             record::PASS_TARGET => declined.target = Some(part.to_vec()),
+            record::PASS_MOVED => declined.moved = Some(part.to_vec()),
             _ => return Err(WRONG.into()),
         }
     }

@@ -100,7 +100,11 @@ impl Arrived {
             record::USER => self.told().user = Some(named(record.detail, payload)?),
             // Changes that could not be sent to a back end concern nobody, because Perl responds.
             record::CHANGED => match declined(0, payload, &mut self.listens) {
-                Ok(declined) => self.told().changes = declined.changes,
+                Ok(declined) => {
+                    let told = self.told();
+                    told.changes = declined.changes;
+                    told.moved = declined.moved.map(|target| (target, declined.file));
+                }
                 Err(RecordRefusal::Head(_)) => {}
                 Err(broken) => return Err(broken),
             },

@@ -359,6 +359,9 @@ pub mod record {
     pub const PASS_DOCUMENT: u8 = b'd';
     /// The target of an internal redirect: another path of this server answers.
     pub const PASS_TARGET: u8 = b'u';
+    /// The path and query at which the request continues, because a handler has chosen them. With
+    /// [`PASS_FILE`], their file.
+    pub const PASS_MOVED: u8 = b'p';
     /// The worker waits for the result of the answer: an [`OutcomeFrame`](super::OutcomeFrame) in
     /// the answer area.
     pub const PASS_LISTENS: u8 = b'w';

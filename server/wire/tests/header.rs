@@ -226,6 +226,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PASS_TYPE", record::PASS_TYPE.into()),
         ("MEHARI_PASS_DOCUMENT", record::PASS_DOCUMENT.into()),
         ("MEHARI_PASS_TARGET", record::PASS_TARGET.into()),
+        ("MEHARI_PASS_MOVED", record::PASS_MOVED.into()),
         ("MEHARI_PASS_LISTENS", record::PASS_LISTENS.into()),
         ("MEHARI_PASS_USER", record::PASS_USER.into()),
         ("MEHARI_PASS_NOTES", record::PASS_NOTES.into()),

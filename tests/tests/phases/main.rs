@@ -29,6 +29,7 @@ mod said;
 mod server_life;
 mod streams;
 mod subrequests;
+mod translations;
 mod users;
 
 /// Returns a site with one worker, `lib` in @INC and these modules.

@@ -164,7 +164,8 @@ impl PerlPart {
             }
             place.extend_from_slice(names);
         }
-        if !location.is_empty() {
+        // As in mod_perl, a section without a directive of mod_perl is not `$r->location`.
+        if !location.is_empty() && changes.iter().any(Change::is_of_mod_perl) {
             self.location = location.to_string();
         }
     }

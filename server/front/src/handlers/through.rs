@@ -39,8 +39,8 @@ struct Flow {
     fault: Option<Fault>,
 }
 
-/// Gives the front's answer to the filters of the worker that asked for it. An error page of the
-/// front is not filtered, as in Apache.
+/// Gives the front's answer to the filters of the worker that asked for it. As in Apache, the pages
+/// that the server makes for redirects and errors are not filtered.
 ///
 /// # Errors
 /// Returns the exchange and the answer if the answer does not pass through filters.
@@ -72,7 +72,7 @@ pub fn begin(
 }
 
 fn is_for_filters(answer: &Answer) -> bool {
-    answer.status < 400
+    answer.status < 300
 }
 
 impl Through {

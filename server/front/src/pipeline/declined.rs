@@ -43,7 +43,8 @@ fn carry_out(
     body: Option<Box<Spooled>>,
 ) -> HandlerOutcome {
     let error = Some(declined.status).filter(|status| *status >= 400);
-    if let Some(target) = declined.target {
+    // A part of a page moves like a redirect, because only clients' requests are moved.
+    if let Some(target) = declined.target.or(declined.moved) {
         return HandlerOutcome::Elsewhere(target, error.unwrap_or(200));
     }
     let mut work = match (declined.status, &declined.file) {

@@ -34,7 +34,13 @@ pub async fn answer<C: ClientStream>(
         },
     };
     let mut head = match said {
-        Ok(BackendHead::Response(head)) => head,
+        Ok(BackendHead::Response(head)) => {
+            // Rules about the response are those of the place that handlers have chosen.
+            if let Some(moved) = context.declined.moved.take() {
+                follow(client, context, moved);
+            }
+            head
+        }
         Ok(BackendHead::Elsewhere(target, lines)) => {
             context.note_lines(&lines);
             return Ok(Some(HandlerOutcome::Elsewhere(target, 200)));
@@ -63,6 +69,9 @@ pub async fn answer<C: ClientStream>(
         }
         Ok(BackendHead::Declined(mut declined, body)) => {
             context.note_declined(&mut declined);
+            if let Some(target) = declined.moved.take() {
+                follow(client, context, (target, declined.file.take()));
+            }
             let (request, settings) = (client.request(context), context.settings.as_deref());
             let shared = client.shared();
             return Ok(Some(declined::continue_declined(
@@ -113,6 +122,16 @@ pub async fn answer<C: ClientStream>(
     }
     respond::program(client, context, backend, head, lines).await?;
     Ok(None)
+}
+
+/// Leads the request to the path, and its file, that a Perl handler has chosen.
+fn follow<C: ClientStream>(
+    client: &C,
+    context: &mut RequestContext,
+    moved: (Vec<u8>, Option<Vec<u8>>),
+) {
+    let (shared, asked) = (client.shared().clone(), client.target().to_vec());
+    rules::move_request(&shared, context, &asked, client, moved);
 }
 
 /// Returns the page for a missing response. The pool logs an overload and a crash loop, once for

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub(super) use evaluation::variables_of;
 pub use evaluation::{evaluate_subrequest, route_again, Evaluation};
-pub use left::{answer_worker, noted_place};
+pub use left::{answer_worker, move_request, noted_place};
 pub use needs::{Need, UncheckedPassword, QUESTIONS};
 
 /// The result of one evaluation.

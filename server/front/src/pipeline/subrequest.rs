@@ -126,24 +126,27 @@ pub fn answer(
         let user = User::named(named, &found.settings);
         state.get_or_insert_with(Default::default).identity.user = Some(user);
     }
-    let sets_variables = news.origin == Origin::Same;
-    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state, sets_variables);
+    let is_same = news.origin == Origin::Same;
+    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state, is_same);
     if let Ok((route, status)) = looked {
         let state = state.as_deref();
         request.rule_state = state;
         let said = &route.settings.rules.authentication;
+        // The request itself is not refused here: the front responds when the handlers have run.
         let refusal = match (status, &route.outcome) {
-            (0, RouteOutcome::Moved(folder)) => {
+            (0, RouteOutcome::Moved(folder)) if !is_same => {
                 let answer = moved(&request, &site, folder);
                 Refused {
                     status: answer.status,
                     lines: answer.lines().concat(),
                 }
             }
-            (0, RouteOutcome::Refused(problem)) if *problem == ENCODED_SLASH => Refused {
-                status: problem.status,
-                lines: Vec::new(),
-            },
+            (0, RouteOutcome::Refused(problem)) if !is_same && *problem == ENCODED_SLASH => {
+                Refused {
+                    status: problem.status,
+                    lines: Vec::new(),
+                }
+            }
             (401, _) => {
                 let is_stale = state.is_some_and(|state| state.identity.stale);
                 Refused {

@@ -26,8 +26,8 @@ sub method_number {
 
 sub _registered { my ($method) = @_; return Apache2::ServerRec->can('method_register') ? Apache2::ServerRec::number_of_method($method) : undef }
 
-# Returns the protocol as a number, such as 1001 for HTTP/1.1.
-sub proto_num { my ($self) = @_; return $self->protocol =~ m{HTTP/(\d+)(?:\.(\d+))?} ? $1 * 1000 + ($2 || 0) : 1000 }
+# Returns the protocol as a number, such as 1001 for HTTP/1.1. A sub-request has 0.
+sub proto_num { my ($self) = @_; return $self->protocol =~ m{HTTP/(\d+)(?:\.(\d+))?} ? $1 * 1000 + ($2 || 0) : $self->main ? 0 : 1000 }
 
 sub request_time { my ($self) = @_; return $self->_slots->{request_time} //= time }
 

@@ -173,7 +173,8 @@ location.
 
 =item document_root([FOLDER])
 
-Gets or sets the folder of the site. A new value is valid for this request only.
+Gets or sets the folder of the site. A new value is valid for this request only. It does not change
+where the server looks for files: a PerlTransHandler sets C<filename> for this.
 
 =item get_server_name, get_server_port
 

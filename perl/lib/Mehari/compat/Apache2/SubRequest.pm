@@ -8,11 +8,12 @@ use warnings;
 use Apache2::RequestRec ();
 use Mehari::Absent ();
 
-# Copies what a sub-request has found to this request.
+# Continues as the request that a sub-request has found. As in Apache, method and body stay.
 sub Apache2::RequestRec::internal_fast_redirect {
     my ($self, $found) = @_;
-    $self->$_($found->$_) for qw(uri filename path_info args content_type finfo method);
-    for my $name (qw(headers_out err_headers_out subprocess_env)) {
+    $self->_become($found);
+    $self->finfo($found->finfo);
+    for my $name (qw(headers_out err_headers_out notes subprocess_env)) {
         my $table = $self->$name;
         $found->$name->do(sub { $table->set(@_); 1 });
     }
@@ -83,8 +84,9 @@ response. They return nothing.
 
 =item internal_fast_redirect(SUBREQUEST)
 
-Copies from a sub-request of C<lookup_uri> to this request: URI, file, path info, arguments, type,
-header fields and variables. It returns nothing, and the handler goes on.
+The request continues as the request that a sub-request has found: with its URI, file, path info,
+arguments, type, handler and configuration, and with its header fields, notes and variables. Method
+and body stay. It returns nothing, and the handler goes on.
 
 =item lookup_dirent
 

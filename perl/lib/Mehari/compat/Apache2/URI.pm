@@ -18,13 +18,20 @@ package Apache2::RequestRec;
 use strict;
 use warnings;
 
+# Returns the URI as it was parsed. As in Apache, its path is decoded, its port is that of the field
+# Host, and changes of `uri` and `args` do not change it.
 sub parsed_uri {
     my ($self) = @_;
-    my $uri = APR::URI->parse(undef, $self->unparsed_uri);
-    $uri->port($self->get_server_port) unless length($uri->port // '');
+    (my $target = $self->unparsed_uri) =~ s{\A/+}{/};
+    my $uri = APR::URI->parse(undef, $target);
+    my ($port) = ($self->headers_in->{Host} // '') =~ /:(\d+)\z/;
+    $uri->port($port) if defined $port && !length($uri->port // '');
     $uri->fragment($self->_slots->{fragment}) if defined $self->_slots->{fragment};
-    $uri->path($self->uri);
-    $uri->query($self->args);
+    if (defined(my $path = $uri->path)) {
+        Apache2::URI::unescape_url($path);
+        $path =~ s{//+}{/}g;
+        $uri->path($path);
+    }
     $uri->{path_info} = $self->path_info;
     return $uri;
 }

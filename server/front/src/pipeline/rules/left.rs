@@ -195,7 +195,7 @@ async fn limit(
 }
 
 /// Continues with the path that a handler of the translation phase has chosen.
-fn move_request(
+pub fn move_request(
     shared: &Shared,
     context: &mut RequestContext,
     asked: &[u8],
