@@ -1,5 +1,6 @@
 /* Runs Perl code under a jump level of its own. The script cannot catch `exit`, `exit` cannot end
- * the worker, and the server reports an error that no `eval` caught. */
+ * the worker, and the server reports an error that no `eval` caught. Code that runs within other
+ * code, such as a script within a sub-request, leaves the other code as it was. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
@@ -14,8 +15,11 @@ mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_st
   MEHARI_JUMP_LEVEL;
   int jumped;
   volatile mehari_outcome outcome = MEHARI_RAN;
-  mehari_depth depth = mehari_depth_now(aTHX);
   bool outermost = !mehari_running_perl;
+  mehari_around around = {0};
+  if (!outermost)
+    around = mehari_put_aside(aTHX);
+  mehari_depth depth = mehari_depth_now(aTHX);
   mehari_running_perl = true;
   MEHARI_JUMP_ENTER(jumped);
   switch (jumped) {
@@ -37,6 +41,8 @@ mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_st
   MEHARI_JUMP_LEAVE;
   if (outermost)
     mehari_running_perl = false;
+  else
+    mehari_take_back(aTHX_ &around);
   return outcome;
 }
 

@@ -62,6 +62,51 @@ static inline void mehari_unwind(pTHX_ mehari_depth depth)
   PL_stack_sp = PL_stack_base + depth.values;
 }
 
+/* ---- code within running code ---- */
+
+/* What a jump level within running Perl code puts aside. `exit`, and a `die` that no eval catches,
+ * leave every context, scope and stack down to the bottom of the main program: perl.c
+ * (my_exit_jump), pp_ctl.c (die_unwind). READ in 5.36.0. The level therefore gets stacks of its
+ * own, which count as those of the main program. The `eval`s around the level are hidden. */
+typedef struct {
+  AV *stack;
+  ANY *saved;
+  I32 saved_ix, saved_max;
+  SSize_t floor;
+  COP *place;
+  OP *op;
+  U8 in_eval;
+} mehari_around;
+
+static inline mehari_around mehari_put_aside(pTHX)
+{
+  enum { SAVED = 128, MOST_PUSHED = 4 /* SS_MAXPUSH */ };
+  mehari_around around = {PL_mainstack, PL_savestack, PL_savestack_ix, PL_savestack_max, PL_tmps_floor, PL_curcop, PL_op, PL_in_eval};
+  dSP;
+  PUSHSTACKi(PERLSI_UNKNOWN);
+  PL_mainstack = PL_curstack;
+  Newxz(PL_savestack, SAVED, ANY);
+  PL_savestack_ix = 0;
+  PL_savestack_max = SAVED - MOST_PUSHED;
+  PL_tmps_floor = PL_tmps_ix;
+  PL_in_eval = EVAL_NULL;
+  return around;
+}
+
+static inline void mehari_take_back(pTHX_ const mehari_around *around)
+{
+  Safefree(PL_savestack);
+  PL_savestack = around->saved;
+  PL_savestack_ix = around->saved_ix;
+  PL_savestack_max = around->saved_max;
+  PL_tmps_floor = around->floor;
+  PL_mainstack = around->stack;
+  POPSTACK;
+  PL_curcop = around->place;
+  PL_op = around->op;
+  PL_in_eval = around->in_eval;
+}
+
 /* ---- the main program ---- */
 
 /* Marks a sub as running, once. The main program is not left before perl itself ends. */

@@ -205,7 +205,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_rec *before = mehari_rec_now;
   const char *phase = mehari_phase_now;
   bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_for_interpreter(before->job.frame);
-  bool was_bare = mehari_environment_is_bare();
+  bool was_bare = mehari_environment_is_bare(), exit_called = mehari_exit_called;
   bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_runs_in_perl(aTHX_ sub, sub->job.frame->task));
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
@@ -215,6 +215,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "sub-request", mehari_request_text(MEHARI_TEXT_TARGET));
   int within = mehari_output_leave(aTHX_ sub);
   mehari_subrequests_running = running;
+  mehari_exit_called = exit_called;
   mehari_rec_enter(before);
   mehari_phase_now = phase;
   if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {

@@ -13,6 +13,7 @@ typedef struct outer {
   mehari_outgoing outgoing;
   bool parse_headers;
   mehari_head head;
+  int status_within;
 } outer;
 static outer *around;
 static int status_within; /* the status with which the inner response ended */
@@ -25,7 +26,7 @@ void mehari_output_enter(pTHX_ bool parse_headers)
   mehari_stdout_flush(aTHX);
   mehari_out_drain();
   outer *this = safemalloc(sizeof *this);
-  *this = (outer){around, mehari_out, mehari_parse_headers, mehari_response};
+  *this = (outer){around, mehari_out, mehari_parse_headers, mehari_response, status_within};
   around = this;
   mehari_out = (mehari_outgoing){0};
   mehari_parse_headers = parse_headers;
@@ -92,9 +93,12 @@ int mehari_output_leave(pTHX_ mehari_rec *sub)
   mehari_out = this->outgoing;
   mehari_parse_headers = this->parse_headers;
   mehari_response = this->head;
+  int status_around = this->status_within;
   Safefree(this);
   if (within.buffer)
     put_within(aTHX_ sub, (mehari_text){within.buffer + skip, within.filled - skip});
   Safefree(within.buffer);
-  return status_within;
+  int status = status_within;
+  status_within = status_around;
+  return status;
 }

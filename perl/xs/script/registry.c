@@ -7,6 +7,7 @@
 #include "phases/settings.h"
 #include "process/process.h"
 #include "request/record.h"
+#include "response/outgoing.h"
 #include "response/response.h"
 #include "stdio/standard.h"
 #include "trace/trace.h"
@@ -274,8 +275,11 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
     mehari_rec_fail(aTHX_ 500);
     return;
   }
-  if (outcome == MEHARI_DIED)
+  if (outcome == MEHARI_DIED) {
     mehari_rec_append_document(aTHX_ mehari_rec_now, 500);
+    if (mehari_out_is_nested())
+      mehari_out_fail_nested(500);
+  }
   mehari_output_end(aTHX);
 }
 

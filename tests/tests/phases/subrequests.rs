@@ -234,3 +234,77 @@ fn paths_without_a_plain_file_answer_within_a_request_as_in_apache() {
     }
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }
+
+const RUNNER: &str = r#"
+use Apache2::SubRequest ();
+sub handler {
+    my $r = shift;
+    $r->content_type('text/plain');
+    my @kept = map { "kept $_" } 1 .. 50;
+    local $@ = "error of the outer code\n";
+    my $status = $r->lookup_uri($r->args)->run;
+    $r->print("status $status, $#kept $kept[49]\n");
+    return 0;
+}
+sub exits { $_[0]->content_type('text/plain'); $_[0]->print("exits\n"); exit 3 }
+sub dies { $_[0]->content_type('text/plain'); $_[0]->print("dies\n"); die "on purpose\n" }
+sub runs_twice { $_[0]->lookup_uri('/scripts/exits.pl')->run; $_[0]->lookup_uri('/scripts/dies.pl')->run; return 0 }
+"#;
+
+/// The scripts, each with the text that it prints after its head.
+const ENDINGS: [(&str, &str); 7] = [
+    ("returns", "print 'ends'; 7;"),
+    ("exits", "print 'ends'; exit 3;"),
+    ("exits_deep", "sub deep { my @many = (1 .. 500); $_[0] ? deep($_[0] - 1) : exit 0 } print 'ends'; deep(20) for map { my $x = $_ } 1 .. 3;"),
+    ("dies", "print 'ends'; die qq{on purpose\\n};"),
+    ("dies_deep", "sub deep { my @many = (1 .. 500); $_[0] ? deep($_[0] - 1) : die { a => 1 } } print 'ends'; deep(20) for map { my $x = $_ } 1 .. 3;"),
+    ("catches", "eval { die qq{inner\\n} }; print qq{caught $@};"),
+    ("exits_in_sort", "print 'ends'; my @sorted = sort { exit 2 } 3, 1, 2;"),
+];
+
+fn endings() -> Builder {
+    let mut site = one_worker(&[("Runner", RUNNER)], "").conf(
+        "PerlModule Runner ModPerl::Registry ModPerl::PerlRun\nAlias /perlrun/ @ROOT@/scripts/\nAlias /scripts/ @ROOT@/scripts/\n\
+         <Directory @ROOT@>\nRequire all granted\nOptions +ExecCGI\n</Directory>\n\
+         <Location /scripts>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\n</Location>\n\
+         <Location /perlrun>\nSetHandler perl-script\nPerlResponseHandler ModPerl::PerlRun\nPerlOptions +ParseHeaders\n</Location>\n\
+         <Location /run>\nSetHandler modperl\nPerlResponseHandler Runner\n</Location>\n\
+         <Location /exits>\nSetHandler modperl\nPerlResponseHandler Runner::exits\n</Location>\n\
+         <Location /dies>\nSetHandler modperl\nPerlResponseHandler Runner::dies\n</Location>\n\
+         <Location /twice>\nSetHandler modperl\nPerlResponseHandler Runner::runs_twice\n</Location>\n",
+    );
+    for (name, body) in ENDINGS {
+        let script = format!("print qq{{Content-Type: text/plain\\n\\n}};\n{body}\n");
+        site = site.file(&format!("scripts/{name}.pl"), &script);
+    }
+    site
+}
+
+/// Code that ends by `exit` or `die` within a sub-request leaves the handler that runs the
+/// sub-request as it was. The worker lives on.
+#[test]
+fn code_that_ends_within_a_request_leaves_the_outer_code_as_in_apache() {
+    let servers = apache::beside(endings);
+    let mut targets: Vec<String> = ["/exits", "/dies", "/twice"].map(str::to_owned).into();
+    for (name, _) in ENDINGS {
+        targets.push(format!("/scripts/{name}.pl"));
+        targets.push(format!("/perlrun/{name}.pl"));
+    }
+    let mut differences = Vec::new();
+    for target in targets.iter().chain(&targets) {
+        let request = Request::get(&format!("/run?{target}"));
+        let said = |server: &Server| {
+            let answer = server.send(&request);
+            (answer.status, answer.text())
+        };
+        let all: Vec<_> = servers.iter().map(said).collect();
+        for other in &all[1..] {
+            if all[0] != *other {
+                differences.push(format!("{target}\nours {:?}\ntheirs {other:?}", all[0]));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+    let log = servers[0].site.read("error.log");
+    assert!(!log.contains("was ended by signal"), "{log}");
+}
