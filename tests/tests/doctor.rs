@@ -40,7 +40,8 @@ fn change_of(advice: &Value) -> &Value {
     &advice["change"]
 }
 
-const HEAVY: &str = "package Shop::Heavy;\nour @table = map { 'x' x (100 + ($_ & 1)) } 1 .. 20_000;\n1;\n";
+const HEAVY: &str =
+    "package Shop::Heavy;\nour @table = map { 'x' x (100 + ($_ & 1)) } 1 .. 20_000;\n1;\n";
 
 const CONF: &str = "Listen 127.0.0.1:0
 DocumentRoot htdocs

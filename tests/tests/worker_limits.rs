@@ -10,7 +10,8 @@ use std::collections::HashSet;
 /// constant expression once, and shares its bytes.
 const LEAK: &str = "push @main::kept, 'x' x (2000 + (@main::kept & 1)); print $$;";
 /// Keeps 20 MB of one request, also of a length that is no constant.
-const GROW: &str = "$main::kept = 'x' x (20_000_000 + ($$ & 1)) if $ENV{QUERY_STRING} eq 'grow'; print $$;";
+const GROW: &str =
+    "$main::kept = 'x' x (20_000_000 + ($$ & 1)) if $ENV{QUERY_STRING} eq 'grow'; print $$;";
 
 fn site(conf: &str) -> Builder {
     Server::builder()

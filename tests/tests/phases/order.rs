@@ -286,7 +286,8 @@ sub show   { my $r = shift; $r->print(join ' ', splice @log); 0 }
 
 #[test]
 fn worker_that_waits_for_a_program_stays_the_only_one_while_no_request_is_queued() {
-    let conf = "Alias /cgi @ROOT@/scripts\n<Location /cgi>\nSetHandler cgi-script\nOptions +ExecCGI\n\
+    let conf =
+        "Alias /cgi @ROOT@/scripts\n<Location /cgi>\nSetHandler cgi-script\nOptions +ExecCGI\n\
          PerlLogHandler Told::log\n</Location>\n";
     // The pool looks at its number of workers several times in this second.
     let script = "#!/usr/bin/perl\nsleep 1;\nprint qq{Content-Type: text/plain\\n\\nlate};\n";
