@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 const WHERE: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } \
-    qw(SCRIPT_NAME PATH_INFO SCRIPT_FILENAME REQUEST_URI DOCUMENT_ROOT QUERY_STRING RULE);\n";
+    qw(SCRIPT_NAME PATH_INFO PATH_TRANSLATED SCRIPT_FILENAME REQUEST_URI DOCUMENT_ROOT QUERY_STRING RULE);\n";
 
 /// The masks of the folders of both servers.
 const MASK: &[(&str, &str)] = &[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")];
@@ -189,4 +189,71 @@ fn indexes_pass_the_rules_of_the_host_as_in_apache() {
         .map(|(target, status)| ("rules", *target, *status))
         .collect();
     compare(lines, &files, &rows);
+}
+
+/// As in Apache, PATH_TRANSLATED is the file of PATH_INFO as a URL path, so aliases map it. A CGI
+/// program that `Action` names reads this file.
+#[test]
+fn path_translated_follows_the_aliases_of_the_host() {
+    let paths = |prefix: &'static str| {
+        [
+            "/",
+            "/page.html",
+            "/page.html/more",
+            "/none/more",
+            "/aliased/page.html",
+            "/aliased/none",
+            "/matched/page.html",
+            "/cgi/where.pl/more",
+            "/denied/page.html",
+            "/a%20b%3f",
+        ]
+        .map(|rest| format!("{prefix}{rest}"))
+    };
+    let mut targets = paths("/cgi/where.pl").to_vec();
+    targets.extend(paths("/perl/where.pl"));
+    targets.extend(["/page.shown", "/aliased/page.shown"].map(str::to_owned));
+    let rows: Vec<_> = targets
+        .iter()
+        .map(|target| ("localhost", target.as_str(), 200))
+        .collect();
+    compare(
+        "ScriptAlias /cgi/ @ROOT@/cgi/\n\
+         Alias /perl/ @ROOT@/cgi/\n\
+         Alias /aliased/ @ROOT@/fixed/\n\
+         AliasMatch ^/matched/(.*)$ @ROOT@/fixed/$1\n\
+         AddHandler shown .shown\n\
+         Action shown /cgi/where.pl\n\
+         <Location /denied>\nRequire all denied\n</Location>\n\
+         <Location /perl>\nOptions +ExecCGI\nPerlOptions +ParseHeaders\nSetHandler perl-script\n\
+         PerlResponseHandler ModPerl::Registry\n</Location>",
+        &[
+            ("cgi/where.pl", WHERE),
+            ("htdocs/page.html", "page"),
+            ("htdocs/page.shown", "shown"),
+            ("fixed/page.html", "fixed"),
+            ("fixed/page.shown", "fixed and shown"),
+        ],
+        &rows,
+    );
+}
+
+/// A ScriptAlias allows CGI programs, but no scripts of mod_perl.
+#[test]
+fn script_alias_allows_cgi_programs_only() {
+    compare(
+        "ScriptAlias /cgi/ @ROOT@/cgi/\n\
+         ScriptAlias /perl/ @ROOT@/cgi/\n\
+         ScriptAlias /allowed/ @ROOT@/cgi/\n\
+         <Location /perl>\nSetHandler perl-script\nPerlOptions +ParseHeaders\n\
+         PerlResponseHandler ModPerl::Registry\n</Location>\n\
+         <Location /allowed>\nOptions +ExecCGI\nSetHandler perl-script\n\
+         PerlOptions +ParseHeaders\nPerlResponseHandler ModPerl::PerlRun\n</Location>",
+        &[("cgi/where.pl", WHERE)],
+        &[
+            ("localhost", "/cgi/where.pl", 200),
+            ("localhost", "/perl/where.pl", 403),
+            ("localhost", "/allowed/where.pl", 200),
+        ],
+    );
 }

@@ -131,11 +131,8 @@ static void set_path_info(pTHX_ HV *env)
   if (!info.length)
     return;
   set_optional(aTHX_ env, &path_info, info.at, info.length);
-  mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT);
-  SV *translated = newSVpvn(root.at, root.length);
-  sv_catpvn(translated, info.at, info.length);
-  set_optional(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
-  SvREFCNT_dec(translated);
+  mehari_text translated = mehari_request_text(MEHARI_TEXT_PATH_TRANSLATED);
+  set_optional(aTHX_ env, &path_translated, translated.at, translated.length);
 }
 
 /* Sets SCRIPT_FILENAME. A handler has no file, so the URL's path below the document root is

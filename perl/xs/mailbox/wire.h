@@ -106,6 +106,7 @@ enum {
   /* Content-Encoding and Content-Language by the file's name. Empty: the name gives none. */
   MEHARI_TEXT_CODING,
   MEHARI_TEXT_LANGUAGES,
+  MEHARI_TEXT_PATH_TRANSLATED,
   MEHARI_TEXT_COUNT
 };
 

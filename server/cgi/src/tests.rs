@@ -125,6 +125,7 @@ impl Rig {
             path: MappedPath {
                 script_name: b"/cgi-bin/a",
                 path_info: b"/x y",
+                path_translated: b"/srv/www/x y",
                 document_root: b"/srv/www",
                 media_type: b"",
                 coding: b"",

@@ -11,7 +11,7 @@ pub mod htaccess;
 mod links;
 mod listing;
 mod locate;
-mod mapping;
+pub mod mapping;
 mod places;
 mod program;
 mod proxied;

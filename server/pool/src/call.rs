@@ -144,6 +144,8 @@ pub struct MappedPath<'a> {
     pub script_name: &'a [u8],
     /// Decoded rest of the path (PATH_INFO).
     pub path_info: &'a [u8],
+    /// The file that `path_info` names as a URL path (PATH_TRANSLATED). Empty without `path_info`.
+    pub path_translated: &'a [u8],
     pub document_root: &'a [u8],
     /// The media type of the file, by the file's name. Empty: unknown, or a script.
     pub media_type: &'a [u8],

@@ -84,6 +84,7 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::FolderFile, call.path.folder_file),
         (Text::Coding, call.path.coding),
         (Text::Languages, call.path.languages),
+        (Text::PathTranslated, call.path.path_translated),
     ]
 }
 

@@ -68,9 +68,7 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
     }
     if !call.path.path_info.is_empty() {
         add(b"PATH_INFO", call.path.path_info);
-        let root = call.path.document_root;
-        let root = root.strip_suffix(b"/").unwrap_or(root);
-        add(b"PATH_TRANSLATED", &[root, call.path.path_info].concat());
+        add(b"PATH_TRANSLATED", call.path.path_translated);
     }
     add(b"REMOTE_ADDR", call.connection.remote_addr);
     add(

@@ -126,8 +126,10 @@ pub enum Text {
     /// Content-Encoding by the name of the file. The next text is Content-Language.
     Coding,
     Languages,
+    /// The file that the path info names as a URL path. Empty if there is no path info.
+    PathTranslated,
 }
-pub const TEXT_COUNT: usize = 21;
+pub const TEXT_COUNT: usize = 22;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

@@ -112,6 +112,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_TEXT_CODING", layout::Text::Coding as usize),
         ("MEHARI_TEXT_LANGUAGES", layout::Text::Languages as usize),
         (
+            "MEHARI_TEXT_PATH_TRANSLATED",
+            layout::Text::PathTranslated as usize,
+        ),
+        (
             "MEHARI_LOGIN_NO_USER_FILE",
             layout::login::NO_USER_FILE.into(),
         ),

@@ -1,9 +1,9 @@
 //! Gives requests to Perl: chooses the visible header fields and makes the call for the pool.
 
 use crate::content::media;
-use crate::request::virtual_root::document_root;
+use crate::request::virtual_root::{self, document_root};
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
-use crate::routing::{Route, RouteOutcome};
+use crate::routing::{mapping, Route, RouteOutcome};
 use crate::shared::{exact, Backends, PerlExchange};
 use mehari_config::{Handler, Host, Rung, Settings, Site};
 use mehari_http::path::Path;
@@ -154,6 +154,7 @@ pub fn with_call<T>(
         path: MappedPath {
             script_name: &route.script_name,
             path_info: &route.path_info,
+            path_translated: &path_translated(host, request, &route.path_info),
             media_type: media_type(route).as_bytes(),
             coding: by_name(route, media::encoding).as_bytes(),
             languages: by_name(route, media::language).as_bytes(),
@@ -259,6 +260,18 @@ fn worker_settings(route: &Route) -> PerlSettings<'_> {
         }
     } else {
         PerlSettings::default()
+    }
+}
+
+/// Returns the file that a path info names as a URL path. Empty without a path info.
+fn path_translated(host: &Host, request: &Request<'_>, path_info: &[u8]) -> Vec<u8> {
+    if path_info.is_empty() {
+        return Vec::new();
+    }
+    let by_name = virtual_root::map(host, request, path_info);
+    match by_name {
+        Ok(Some(found)) => found.file,
+        _ => mapping::map(&host.mapping, path_info).file,
     }
 }
 

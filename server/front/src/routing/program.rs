@@ -21,9 +21,7 @@ pub fn choose(
     alias_script: bool,
 ) -> Result<Handler, Problem> {
     match configured(settings, &found.file) {
-        Some(handler) if is_program(handler) && !settings.handlers.exec_cgi && !alias_script => {
-            Err(NOT_HERE)
-        }
+        Some(handler) if is_refused(handler, settings, alias_script) => Err(NOT_HERE),
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
         Some(Handler::Named(_)) => Err(NO_ACTION),
         Some(Handler::File) if is_source(found) => Err(SOURCE),
@@ -63,13 +61,15 @@ pub fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler
         .or_else(|| is_map().then_some(MAP))
 }
 
-/// Whether the handler runs the file. `Options ExecCGI` must then allow it.
-fn is_program(handler: &Handler) -> bool {
-    match handler {
-        Handler::Script(_) => true,
-        Handler::Proxy(proxied) => proxied.upstream == FCGID,
-        _ => false,
-    }
+/// Whether the handler runs the file, and neither `Options ExecCGI` nor a ScriptAlias allows it. As
+/// in mod_perl, a ScriptAlias allows no scripts of `ModPerl::Registry` and `ModPerl::PerlRun`.
+fn is_refused(handler: &Handler, settings: &Settings, alias_script: bool) -> bool {
+    let (is_program, needs_option) = match handler {
+        Handler::Script(rung) => (true, matches!(rung, Rung::Registry | Rung::PerlRun)),
+        Handler::Proxy(proxied) => (proxied.upstream == FCGID, false),
+        _ => (false, false),
+    };
+    is_program && !settings.handlers.exec_cgi && (needs_option || !alias_script)
 }
 
 /// Finds the `Action` for the file's handler name or media type. Returns this name or type, and the

@@ -171,6 +171,7 @@ fn request_of(call: &DeferredCall, timeout: TimeLimits) -> Call<'_> {
         path: MappedPath {
             script_name: b"",
             path_info: b"",
+            path_translated: b"",
             document_root: b"",
             media_type: b"",
             coding: b"",

@@ -25,6 +25,7 @@ fn frame() -> Vec<u8> {
         path: MappedPath {
             script_name: b"/page.pl",
             path_info: b"",
+            path_translated: b"",
             document_root: b"/srv/htdocs",
             media_type: b"",
             coding: b"",

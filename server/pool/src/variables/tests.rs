@@ -20,6 +20,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         path: MappedPath {
             script_name: b"/a.cgi",
             path_info: b"/x y",
+            path_translated: b"/srv/www/x y",
             document_root: b"/srv/www/",
             media_type: b"",
             coding: b"",
