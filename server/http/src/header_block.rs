@@ -242,7 +242,9 @@ mod tests {
 
     #[test]
     fn only_control_characters_are_refused_at_every_position() {
-        for length in 0..40 {
+        // Miri takes an hour for all lengths.
+        let step = if cfg!(miri) { 13 } else { 1 };
+        for length in (0..40).step_by(step) {
             for other in [b'a', b' ', b'\t', 0x7e, 0x80, 0x8d, 0xff] {
                 let value = vec![other; length];
                 assert_eq!(check_value(&value), Ok(()), "{length} x {other}");
