@@ -345,3 +345,90 @@ fn patterns_of_folders_match_what_they_match_in_apache() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// A `<Directory>` with wildcards matches what exists: neither the path of a handler, nor a missing
+/// file, nor the index of the folder around it.
+#[test]
+fn patterns_of_folders_match_existing_paths_only() {
+    let site = || {
+        Server::builder()
+            .file("htdocs/index.html", "index")
+            .file("htdocs/page.html", "page")
+            .file("htdocs/sub/index.html", "index of sub")
+            .file("htdocs/sub/page.html", "page of sub")
+            .conf(
+                "<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/*>\nRequire all denied\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/s*/*.html>\nHeader set X-File matched\n\
+                 Require all granted\n</Directory>\n\
+                 <Location /handled>\nSetHandler modperl\nPerlResponseHandler Handled\n</Location>\n\
+                 <Perl>\npackage Handled;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
+                 sub handler { my $r = shift; $r->print('handled'); 0 }\n1;\n</Perl>\n",
+            )
+    };
+    let mut pair = Pair::start(site);
+    for (target, status) in [
+        ("/", 200),
+        ("/index.html", 403),
+        ("/page.html", 403),
+        ("/page.html/more", 403),
+        ("/missing.html", 404),
+        ("/missing/more.html", 404),
+        ("/handled", 200),
+        ("/handled/more", 200),
+        ("/sub", 403),
+        ("/sub/", 403),
+        ("/sub/page.html", 200),
+        ("/sub/missing.html", 403),
+    ] {
+        // Apache answers 404, because a file is no folder for PATH_INFO.
+        if target == "/page.html/more" {
+            assert_eq!(pair.ours().send(&Request::get(target)).status, status);
+            continue;
+        }
+        let answer = pair.compare(&Request::get(target));
+        let status_of = answer.map(|answer| answer.status);
+        assert_eq!(status_of, Ok(status), "{target}");
+    }
+}
+
+/// Only GET and HEAD ask for the listing of a folder, and `default-handler` never lists one.
+#[test]
+fn folders_without_an_index_answer_each_method_as_in_apache() {
+    let site = || {
+        Server::builder()
+            .file("htdocs/plain/page.html", "page")
+            .file("htdocs/listed/page.html", "page")
+            .file("htdocs/fixed/page.html", "page")
+            .conf(
+                "<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/listed>\nOptions +Indexes\n</Directory>\n\
+                 <Location /fixed>\nOptions +Indexes\nSetHandler default-handler\n</Location>\n",
+            )
+    };
+    let mut pair = Pair::start(site);
+    for (method, target, status) in [
+        ("GET", "/plain/", 403),
+        ("HEAD", "/plain/", 403),
+        ("POST", "/plain/", 404),
+        ("DELETE", "/plain/", 405),
+        ("POST", "/listed/", 404),
+        ("DELETE", "/listed/", 405),
+        ("GET", "/listed/", 200),
+        ("GET", "/fixed/", 404),
+        ("POST", "/fixed/", 404),
+    ] {
+        let request = match method {
+            "POST" => Request::form(target, "a=1"),
+            _ => Request::new(method, target),
+        };
+        let statuses: Vec<u16> = pair
+            .servers()
+            .map(|server| server.send(&request).status)
+            .collect();
+        assert!(
+            statuses.iter().all(|one| *one == status),
+            "{method} {target}: {statuses:?}"
+        );
+    }
+}

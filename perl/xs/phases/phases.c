@@ -223,6 +223,10 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
   U8 task = rec->job.frame->task;
   if (mehari_output_is_complete())
     return true;
+  /* As in mod_perl, the place to which the phases have led decides, unless a handler has set a
+   * content type. */
+  if (!mehari_is_changed(rec, MEHARI_REC_CONTENT_TYPE))
+    mehari_parse_headers = rec->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
   mehari_rec_restate(aTHX_ rec);
   mehari_filters_begin(aTHX_ rec);
   if (mehari_rec_is_proxied(aTHX_ rec)) {

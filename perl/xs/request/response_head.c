@@ -151,15 +151,16 @@ void mehari_request_complete_head(pTHX)
 void mehari_rec_add_error_head(mehari_rec *rec, int status)
 {
   dTHX;
-  if (status)
-    add_reason(aTHX_ rec);
   if (!status) {
-    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
+    add_tables(rec);
     if (rec->slots && hv_exists(rec->slots, "content_languages", 17))
       add_languages(aTHX_ rec);
-  } else if (status >= 300 && status < 400)
+    return;
+  }
+  add_reason(aTHX_ rec);
+  if (status >= 300 && status < 400)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Location");
-  if (status && rec->numbers[MEHARI_NUMBER_NO_CACHE])
+  if (rec->numbers[MEHARI_NUMBER_NO_CACHE])
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Expires");
   add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }

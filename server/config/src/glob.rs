@@ -4,8 +4,8 @@
 //! one path segment.
 
 /// Tells whether `text` contains a wildcard.
-pub(crate) fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?', '['])
+pub(crate) fn is_pattern(text: &[u8]) -> bool {
+    text.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
 /// Tells whether one path segment matches the pattern of one segment.

@@ -35,7 +35,7 @@ pub(crate) fn files(root: &Path, pattern: &str) -> Result<Option<Vec<PathBuf>>, 
 /// Returns the paths that match `part` in each of the folders.
 fn step(folders: &[PathBuf], part: &std::ffi::OsStr) -> Vec<PathBuf> {
     let pattern = part.to_string_lossy();
-    if !glob::is_pattern(&pattern) {
+    if !glob::is_pattern(pattern.as_bytes()) {
         let joined = folders.iter().map(|folder| folder.join(part));
         return joined.filter(|path| path.exists()).collect();
     }

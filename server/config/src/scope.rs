@@ -20,6 +20,9 @@ pub struct RequestPlace<'a> {
     /// the existing folders and one more name. It ends with a slash if the request for a folder
     /// does. `None`: the file's path.
     pub walked: Option<&'a Path>,
+    /// The part of the walked path that exists, which a `<Directory>` with wildcards matches. An
+    /// index does not belong to it, only the folder. `None`: the file's path.
+    pub existing: Option<&'a Path>,
     /// What a `<DirectoryMatch>` matches in place of the walked path: the folder of an index.
     pub folder: Option<&'a Path>,
 }
@@ -31,6 +34,7 @@ impl<'a> RequestPlace<'a> {
             url_path,
             file,
             walked: None,
+            existing: None,
             folder: None,
         }
     }
@@ -167,7 +171,11 @@ impl Scope {
     fn matches(&self, place: RequestPlace<'_>) -> bool {
         match self {
             Scope::Location(prefix) => location_matches(prefix, place.url_path),
-            Scope::Directory(folder) => place.file.is_some_and(|file| is_inside(folder, file)),
+            Scope::Directory(folder) => {
+                let existing = place.existing.filter(|_| is_pattern(folder));
+                let file = existing.or(place.file);
+                file.is_some_and(|file| is_inside(folder, file))
+            }
             Scope::Files(name) => {
                 let path = place.walked_bytes();
                 path.is_some_and(|path| glob::matches(name.as_bytes(), last_segment(path)))
@@ -179,10 +187,15 @@ impl Scope {
     }
 }
 
+/// Tells whether a folder's path has wildcards.
+pub(crate) fn is_pattern(folder: &Path) -> bool {
+    glob::is_pattern(folder.as_os_str().as_bytes())
+}
+
 /// Tells whether a `<Location>` matches a URL path. A plain location matches itself and all paths
 /// below it. A location with wildcards must match the whole path, as in Apache.
 fn location_matches(location: &str, url_path: &str) -> bool {
-    if glob::is_pattern(location) {
+    if glob::is_pattern(location.as_bytes()) {
         let mut patterns = location.split('/');
         let mut parts = url_path.split('/');
         return loop {

@@ -345,6 +345,8 @@ pub struct Declined {
     pub status: u16,
     /// The handlers' header lines, checked like [`Head::lines`].
     pub lines: Vec<u8>,
+    /// The tables of these lines, if the front chooses the response.
+    pub marks: TableMarks,
     pub reason: Option<Box<Reason>>,
     /// The file that replaces the mapped file. `None`: the mapped file.
     pub file: Option<Vec<u8>>,

@@ -112,7 +112,10 @@ pub fn declined(
             record::PASS_LINES => {
                 let mut head = Head::default();
                 match read_lines(&mut head, part) {
-                    Ok(_) => (declined.lines, declined.reason) = (head.lines, head.reason),
+                    Ok(_) => {
+                        (declined.lines, declined.marks) = (head.lines, head.marks);
+                        declined.reason = head.reason;
+                    }
                     Err(RecordRefusal::Head(why)) => refused = refused.or(Some(why)),
                     Err(broken) => return Err(broken),
                 }
@@ -237,6 +240,11 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, RecordRefusal> {
         Some(_) => {
             head.status = 302;
             head.is_redirect = true;
+            // As in Apache, the page of a redirect does not keep the handlers' headers_out.
+            head.lines = head.marks.surviving(&head.lines);
+            let survives = |mark: &(Vec<u8>, HeadTable)| mark.1 == HeadTable::Error;
+            head.marks.fields.retain(survives);
+            head.marks.is_out = false;
         }
         None => {
             head.status = 200;

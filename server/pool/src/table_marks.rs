@@ -45,6 +45,18 @@ impl TableMarks {
         tables.reverse();
         tables
     }
+
+    /// Returns the header lines without those of `headers_out`, which an error does not keep.
+    pub fn surviving(&self, lines: &[u8]) -> Vec<u8> {
+        let lines = || lines.split_inclusive(|byte| *byte == b'\n');
+        let name = |line: &'_ [u8]| memchr::memchr(b':', line).unwrap_or(line.len());
+        let names: Vec<&[u8]> = lines().map(|line| &line[..name(line)]).collect();
+        let tables = self.tables(names.into_iter());
+        let kept = lines()
+            .zip(tables)
+            .filter(|(_, table)| *table != Some(HeadTable::Out));
+        kept.flat_map(|(line, _)| line).copied().collect()
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod changed;
 mod depth;
 mod error_pages;
 mod front_answers;
+mod handed_back;
 mod handlers;
 mod indexes;
 mod leading;

@@ -308,3 +308,46 @@ fn code_that_ends_within_a_request_leaves_the_outer_code_as_in_apache() {
     let log = servers[0].site.read("error.log");
     assert!(!log.contains("was ended by signal"), "{log}");
 }
+
+/// The variables of redirects and sub-requests say what the client has sent, as in Apache.
+#[test]
+fn request_uri_is_the_clients_in_redirects_and_sub_requests() {
+    const LEADS: &str = r#"
+use Apache2::SubRequest ();
+sub runs { $_[0]->lookup_uri('/perl/says.pl?of=sub')->run; return 0 }
+sub leads { $_[0]->internal_redirect('/perl/says.pl?of=redirect'); return 0 }
+sub fails { return 500 }
+"#;
+    const SAYS: &str = "print qq{Content-Type: text/plain\n\n}, join ' ', map { qq{$_=$ENV{$_}} } \
+        qw(REQUEST_URI QUERY_STRING SCRIPT_NAME SERVER_PROTOCOL);\n";
+    let site = || {
+        let mut conf = "PerlModule Leads ModPerl::Registry\nAlias /perl/ @ROOT@/perl/\n\
+             ErrorDocument 500 /perl/says.pl?of=error\n\
+             <Directory @ROOT@>\nRequire all granted\nOptions +ExecCGI\n</Directory>\n\
+             <Location /perl>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\n\
+             PerlOptions +ParseHeaders\n</Location>\n"
+            .to_owned();
+        for how in ["runs", "leads", "fails"] {
+            conf.push_str(&format!(
+                "<Location /{how}>\nSetHandler modperl\nPerlResponseHandler Leads::{how}\n</Location>\n"
+            ));
+        }
+        one_worker(&[("Leads", LEADS)], &conf).file("perl/says.pl", SAYS)
+    };
+    let servers = apache::beside(site);
+    for (target, uri, protocol) in [
+        ("/perl/says.pl", "/perl/says.pl", "HTTP/1.1"),
+        ("/runs?a=1", "/runs?a=1", "INCLUDED"),
+        ("/leads?a=1", "/leads?a=1", "HTTP/1.1"),
+        ("/fails?a=1", "/fails?a=1", "HTTP/1.1"),
+    ] {
+        for server in &servers {
+            let text = server.get(target).text();
+            assert!(
+                text.contains(&format!("REQUEST_URI={uri} ")),
+                "{target}: {text}"
+            );
+            assert!(text.ends_with(protocol), "{target}: {text}");
+        }
+    }
+}

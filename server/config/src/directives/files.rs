@@ -301,8 +301,8 @@ fn file_etag(target: &mut Target, arguments: &Arguments) -> Applied {
                 .or_nearest(&word.text, names));
         };
         match text.as_bytes()[0] {
-            b'+' => on |= bits,
-            b'-' => off |= bits,
+            b'+' => (on, off) = (on | bits, off & !bits),
+            b'-' => (on, off) = (on & !bits, off | bits),
             _ => {
                 clear = true;
                 on |= bits;

@@ -318,11 +318,12 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
                     .or_nearest(name, KNOWN.iter().copied()));
             }
         };
-        if word.text.starts_with('-') {
-            off |= bits
+        // The last word about an option counts.
+        (on, off) = if word.text.starts_with('-') {
+            (on & !bits, off | bits)
         } else {
-            on |= bits
-        }
+            (on | bits, off & !bits)
+        };
     }
     target.changes.push(Change::Options {
         clear: !signs[0],

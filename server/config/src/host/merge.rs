@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::{Host, Htaccess};
 use crate::settings::{HandlerWords, Matching, Merger};
-use crate::{Change, Forced, RequestPlace, Section, Settings, VariableSource};
+use crate::{scope, Change, Forced, RequestPlace, Section, Settings, VariableSource};
 
 /// A host with at most this many sections needs no allocation for a lookup.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -39,11 +39,13 @@ impl Clone for Merged {
 }
 
 impl Host {
-    /// Tells whether any section may match the walked path ([`RequestPlace::walked`]).
+    /// Tells whether any section depends on which parts of a path are existing folders.
     pub fn needs_walk(&self) -> bool {
         use crate::Scope::{Directory, Location, LocationMatch};
-        let reads_walk = |section: &Section| {
-            !matches!(section.scope, Directory(_) | Location(_) | LocationMatch(_))
+        let reads_walk = |section: &Section| match &section.scope {
+            Location(_) | LocationMatch(_) => false,
+            Directory(folder) => scope::is_pattern(folder),
+            _ => true,
         };
         let needs = || self.sections.iter().any(reads_walk) || self.allows_htaccess();
         *self.merged.needs_walk.get_or_init(needs)

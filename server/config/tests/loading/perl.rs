@@ -134,18 +134,13 @@ fn variables_of_the_request_are_set_added_and_wiped_as_in_mod_perl() {
 fn options_with_signs_add_or_remove_and_others_replace() {
     let site = site(
         "Options ExecCGI\n<Location /plus>\nOptions +Indexes\n</Location>\n<Location /minus>\nOptions -ExecCGI\n</Location>\n\
-         <Location /list>\nOptions Indexes\n</Location>\n<Location /all>\nOptions All\n</Location>\n",
+         <Location /list>\nOptions Indexes\n</Location>\n<Location /all>\nOptions All\n</Location>\n\
+         <Location /last>\nOptions +ExecCGI -ExecCGI\n</Location>\n\
+         <Location /again>\nOptions -ExecCGI +ExecCGI\n</Location>\n",
     );
     let allowed = |url| at(&site, url).handlers.exec_cgi;
-    assert_eq!(
-        [
-            allowed("/plus"),
-            allowed("/minus"),
-            allowed("/list"),
-            allowed("/all")
-        ],
-        [true, false, false, true]
-    );
+    let urls = ["/plus", "/minus", "/list", "/all", "/last", "/again"];
+    assert_eq!(urls.map(allowed), [true, false, false, true, false, true]);
 }
 
 #[test]

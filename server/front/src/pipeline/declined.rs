@@ -47,6 +47,8 @@ fn carry_out(
     if let Some(target) = declined.target.or(declined.moved) {
         return HandlerOutcome::Elsewhere(target, error.unwrap_or(200));
     }
+    // As in Apache, a refusal or redirect of the front keeps only the handlers' err_headers_out.
+    let by_front = declined.status == 0 && declined.file.is_none();
     let mut work = match (declined.status, &declined.file) {
         (0, None) => as_routed(shared, request, body),
         (0, Some(file)) if file.starts_with(PROXY) => {
@@ -66,12 +68,17 @@ fn carry_out(
         ),
     };
     if let HandlerOutcome::Answer(answer) = &mut work {
-        if let Some(media_type) = &declined.media_type {
+        let is_own_error = by_front && answer.status >= 300 && answer.status != 304;
+        if let Some(media_type) = declined.media_type.as_ref().filter(|_| !is_own_error) {
             let charset =
                 settings.and_then(|settings| media::default_charset(media_type, settings));
             set_type(answer, media_type, charset);
         }
-        add_lines(answer, &declined.lines);
+        if is_own_error {
+            add_lines(answer, &declined.marks.surviving(&declined.lines));
+        } else {
+            add_lines(answer, &declined.lines);
+        }
     }
     work
 }

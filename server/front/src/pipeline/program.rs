@@ -73,10 +73,13 @@ pub async fn answer<C: ClientStream>(
                 follow(client, context, (target, declined.file.take()));
             }
             let (request, settings) = (client.request(context), context.settings.as_deref());
-            let shared = client.shared();
-            return Ok(Some(declined::continue_declined(
-                shared, &request, settings, *declined, body,
-            )));
+            let (shared, lines) = (client.shared(), declined.lines.clone());
+            let work = declined::continue_declined(shared, &request, settings, *declined, body);
+            // As in Apache, the handlers' fields join those of a CGI program.
+            if matches!(work, HandlerOutcome::Backend(Backend::Cgi(_))) {
+                context.note_lines(&lines);
+            }
+            return Ok(Some(work));
         }
         Err(fault) => return Ok(Some(page_of_fault(client, context, fault))),
     };

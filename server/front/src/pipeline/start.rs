@@ -25,6 +25,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
+const NO_FILE: Problem = Problem::refused(404, "a folder without an index");
+
 /// Starts the handler of a route. The request's body is complete.
 pub fn begin(
     shared: &Rc<Shared>,
@@ -111,6 +113,7 @@ pub fn start_without_perl(
 ) -> HandlerOutcome {
     // An answer is large, so it is moved again only where rules may change it.
     let may_edit = !route.settings.output.substitutions.are_off();
+    let is_get = matches!(request.method, b"GET" | b"HEAD");
     let done = match &route.outcome {
         RouteOutcome::Program => {
             let site = shared.site();
@@ -140,8 +143,16 @@ pub fn start_without_perl(
         }
         // The rules have replaced this route by the route of the index or of the listing.
         RouteOutcome::Indexed => Err(routing::NO_INDEX),
-        RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
-        RouteOutcome::Refused(problem) => {
+        RouteOutcome::Listing if is_get => routing::listing(&route.file, &route.script_name),
+        RouteOutcome::Listing | RouteOutcome::Refused(_) => {
+            // As in Apache, only GET and HEAD ask for a listing. For other methods the folder is a
+            // missing file.
+            let problem = match &route.outcome {
+                RouteOutcome::Refused(problem) if is_get || *problem != routing::NO_INDEX => {
+                    problem
+                }
+                _ => &NO_FILE,
+            };
             let is_missing_file = problem.status == 404 && route.handler == Handler::File;
             let is_first = request.error().is_none();
             match crate::handlers::file::without_content(request) {

@@ -292,11 +292,17 @@ impl<'s> Search<'s> {
         let of_index = walked
             .as_ref()
             .and_then(|walked| self.folder_of_index(walked.as_bytes()));
+        let existing = of_index.or_else(|| {
+            let walked = walked.as_ref()?;
+            Some(self.existing(walked.as_bytes()))
+        });
+        let as_path = |bytes| std::path::Path::new(OsStr::from_bytes(bytes));
         let place = RequestPlace {
             url_path: &String::from_utf8_lossy(path),
             file: Some(file),
             walked: walked.as_deref().map(std::path::Path::new),
-            folder: of_index.map(|folder| std::path::Path::new(OsStr::from_bytes(folder))),
+            existing: existing.map(as_path),
+            folder: of_index.map(as_path),
         };
         let settings = self.host.settings_with(place, &chain);
         let settings = match self.variables {
@@ -304,6 +310,15 @@ impl<'s> Search<'s> {
             None => settings,
         };
         Ok(self.host.settings_forced(&settings, self.forced))
+    }
+
+    /// Returns the part of a walked path that exists.
+    fn existing<'f>(&self, walked: &'f [u8]) -> &'f [u8] {
+        if self.look(walked).is_some() {
+            return walked;
+        }
+        let name = walked.iter().rev().take_while(|&&byte| byte != b'/');
+        &walked[..walked.len() - name.count()]
     }
 
     /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an

@@ -63,6 +63,11 @@ impl Search<'_> {
             let folder = [&found.file[..], b"/"].concat();
             return self.without_file(settings, path, folder);
         }
+        if settings.handlers.set == Some(Handler::File) {
+            // As in Apache, `default-handler` neither lists folders nor refuses them.
+            let file = [&found.file[..], b"/"].concat();
+            return self.without_file(settings, path, file);
+        }
         if settings.files.listed {
             return Ok(Route {
                 file: [&found.file[..], b"/"].concat(),
