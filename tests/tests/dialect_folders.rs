@@ -400,10 +400,12 @@ fn folders_without_an_index_answer_each_method_as_in_apache() {
             .file("htdocs/plain/page.html", "page")
             .file("htdocs/listed/page.html", "page")
             .file("htdocs/fixed/page.html", "page")
+            .file("htdocs/run/page.html", "page")
             .conf(
                 "<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
                  <Directory @ROOT@/htdocs/listed>\nOptions +Indexes\n</Directory>\n\
-                 <Location /fixed>\nOptions +Indexes\nSetHandler default-handler\n</Location>\n",
+                 <Location /fixed>\nOptions +Indexes\nSetHandler default-handler\n</Location>\n\
+                 <Location /run>\nOptions +Indexes +ExecCGI\nSetHandler cgi-script\n</Location>\n",
             )
     };
     let mut pair = Pair::start(site);
@@ -415,6 +417,7 @@ fn folders_without_an_index_answer_each_method_as_in_apache() {
         ("POST", "/listed/", 404),
         ("DELETE", "/listed/", 405),
         ("GET", "/listed/", 200),
+        ("GET", "/run/", 403),
         ("GET", "/fixed/", 404),
         ("POST", "/fixed/", 404),
     ] {

@@ -7,7 +7,7 @@ use crate::request::rule_state::IndexedFolder;
 use crate::routing::mapping::map;
 use crate::routing::walk::ExistingPath;
 use crate::routing::{MovedFolder, Route, RouteOutcome};
-use mehari_config::{Handler, Settings, FCGID};
+use mehari_config::{Handler, Rung, Settings, FCGID};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_text::percent;
@@ -68,7 +68,9 @@ impl Search<'_> {
             let file = [&found.file[..], b"/"].concat();
             return self.without_file(settings, path, file);
         }
-        if settings.files.listed {
+        // As in Apache, `cgi-script` refuses to run a folder.
+        let is_run = settings.handlers.set == Some(Handler::Script(Rung::Cgi));
+        if settings.files.listed && !is_run {
             return Ok(Route {
                 file: [&found.file[..], b"/"].concat(),
                 script_name: path.merged,
