@@ -31,7 +31,7 @@ mehari_rec *mehari_rec_begin(pTHX)
   if (mehari_now.frame->redirect_status >= 400)
     served.status = mehari_now.frame->redirect_status;
   served.numbers[MEHARI_NUMBER_USED_PATH_INFO] = 2; /* AP_REQ_DEFAULT_PATH_INFO */
-  mehari_subrequests_running = 0;
+  mehari_subrequests_running = mehari_pages_running = 0;
   mehari_environment_forget_early();
   newest = mehari_rec_now = &served;
   return &served;

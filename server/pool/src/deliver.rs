@@ -133,6 +133,9 @@ impl Inner {
             let resolver = self.resolver.clone();
             return self.answer_question(index, record.detail, payload, resolver);
         }
+        if record.kind == record::PAGE {
+            return self.answer_page(index, record.detail, payload);
+        }
         held.expects(record.kind)?;
         let taken = match record.kind {
             record::TAP => self.open_tap(index, record.detail, payload),

@@ -5,8 +5,9 @@
 use crate::call::{SubrequestQuestion, SubrequestResolver};
 use crate::frame::{asker, encode};
 use crate::inner::{Inner, Pool};
-use crate::open_questions::OpenQuestion;
-use crate::payload::{question, Broken, RecordRefusal};
+use crate::open_questions::{FoundAnswer, OpenQuestion};
+use crate::page::{PageStep, StepKind};
+use crate::payload::{page_step, question, Broken, RecordRefusal};
 use tokio::task::spawn_local;
 
 impl Inner {
@@ -54,7 +55,8 @@ impl Inner {
                     server,
                     payload: payload.into(),
                 };
-                self.open_questions.open(open, later);
+                let later = async { FoundAnswer::Resolver(later.await) };
+                self.open_questions.open(open, Box::pin(later));
                 return Ok(());
             }
         }
@@ -62,21 +64,101 @@ impl Inner {
         Ok(())
     }
 
+    /// Answers a step of a page with server-side includes, or later. An answer of length 0 ends the
+    /// page.
+    pub fn answer_page(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
+        let step = match page_step(server, payload) {
+            Ok(step) => Some(step),
+            Err(RecordRefusal::Record(broken)) => return Err(broken),
+            Err(RecordRefusal::Head(why)) => {
+                self.log.error(format_args!("a page is refused: {why}"));
+                None
+            }
+        };
+        let renderer = self.page_renderer.clone();
+        let Some(worker) = self.worker(index) else {
+            return Ok(());
+        };
+        let length = worker.held.front().map_or(0, |held| held.frame_length);
+        let frame = worker.mailbox.first_slot()[..length].to_vec();
+        let asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
+        let held = worker.held.front();
+        let held = held.filter(|held| !held.owed.arrived().left_early);
+        let (Some(step), Some(renderer), Some(held)) = (step, renderer, held) else {
+            worker.mailbox.answer_room()[..4].fill(0);
+            worker.mailbox.answer();
+            return Ok(());
+        };
+        let mut pages = held.owed.arrived().pages.take().unwrap_or_default();
+        let PageStep { depth, kind } = step;
+        let (goes_on, status) = match kind {
+            StepKind::GoOn(status) => (pages.go_back(depth), status),
+            StepKind::Begin {
+                question,
+                is_included,
+            } => {
+                let question = SubrequestQuestion { asker, ..question };
+                (pages.begin(depth, is_included, question, &renderer), 0)
+            }
+        };
+        if goes_on && !pages.has_due() {
+            let open = OpenQuestion {
+                exchange: held.owed.exchange(),
+                worker: index,
+                server,
+                payload: Box::default(),
+            };
+            let later = async move {
+                pages.go_on(status).await;
+                FoundAnswer::Pages(pages)
+            };
+            self.open_questions.open(open, Box::pin(later));
+            return Ok(());
+        }
+        let room = worker.mailbox.answer_room();
+        room[..4].fill(0);
+        if goes_on {
+            pages.write(room);
+        }
+        if let Some(held) = worker.held.front() {
+            held.owed.arrived().pages = Some(pages);
+        }
+        worker.mailbox.answer();
+        Ok(())
+    }
+
     /// Answers a question that had to wait, if its worker still waits.
-    fn answer_open(&mut self, open: &OpenQuestion, resolver: SubrequestResolver) {
+    fn answer_open(&mut self, open: &OpenQuestion, found: FoundAnswer) {
         let OpenQuestion {
             exchange,
             worker: index,
             server,
             payload,
         } = open;
-        let held = self.worker(*index).and_then(|worker| worker.held.front());
-        if !held.is_some_and(|held| held.owed.is_to(exchange)) {
+        let Some(worker) = self.worker(*index) else {
             return;
-        }
-        let answered = self.answer_question(*index, *server, payload, Some(resolver));
-        if let Err(Broken(what)) = answered {
-            self.kill_broken(*index, what);
+        };
+        let held = worker.held.front();
+        let Some(held) = held.filter(|held| held.owed.is_to(exchange)) else {
+            return;
+        };
+        match found {
+            FoundAnswer::Resolver(resolver) => {
+                let answered = self.answer_question(*index, *server, payload, Some(resolver));
+                if let Err(Broken(what)) = answered {
+                    self.kill_broken(*index, what);
+                }
+            }
+            FoundAnswer::Pages(mut pages) => {
+                let is_wanted = !held.owed.arrived().left_early;
+                let room = worker.mailbox.answer_room();
+                room[..4].fill(0);
+                if is_wanted {
+                    pages.write(room);
+                    exchange.borrow_mut().pages = Some(pages);
+                }
+                worker.mailbox.answer();
+            }
         }
     }
 }
@@ -91,8 +173,8 @@ impl Pool {
             for (open, later) in new {
                 let pool = self.clone();
                 spawn_local(async move {
-                    let resolver = later.await;
-                    pool.borrow().answer_open(&open, resolver);
+                    let found = later.await;
+                    pool.borrow().answer_open(&open, found);
                 });
             }
         }
