@@ -37,6 +37,7 @@ struct mehari_rec {
   /* The record of the page with server-side includes of which the request is a part. NULL: not
    * needed yet. */
   mehari_rec *page;
+  bool is_included; /* whether the sub-request is a part that its page, `main`, has included */
   /* The response of a sub-request passes filters of the main request. This is the place of the
    * first of these filters, counted from 1. 0: the response passes none. */
   int filtered_from;
@@ -129,6 +130,9 @@ bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_tex
 /* Makes this frame the record's frame. */
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame);
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* makes a further record */
+mehari_rec *mehari_rec_newest(void); /* the record that was made last */
+/* Ends the records that were made after this one. None of them may be in use. */
+void mehari_rec_end_newer(pTHX_ const mehari_rec *than);
 void mehari_rec_enter(mehari_rec *rec); /* makes it the current record */
 /* Returns the record's `$r`, neither mortal nor with a counted reference. */
 SV *mehari_rec_object(pTHX_ mehari_rec *rec);

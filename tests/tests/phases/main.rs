@@ -15,6 +15,7 @@ mod depth;
 mod error_pages;
 mod front_answers;
 mod handlers;
+mod included;
 mod indexes;
 mod leading;
 mod limits;

@@ -21,6 +21,8 @@ pub struct Variables {
     /// The names of the variables that included programs get in addition to the request's
     /// variables.
     own: BTreeSet<Vec<u8>>,
+    /// The names of those of them that were set since [`Variables::take_changed`].
+    changed: BTreeSet<Vec<u8>>,
     pub modified: Option<SystemTime>,
 }
 
@@ -40,7 +42,17 @@ impl Variables {
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
         self.put(name, value)?;
         self.own.insert(name.to_vec());
+        self.changed.insert(name.to_vec());
         Ok(())
+    }
+
+    /// Calls `take` with each variable that was set since the last call.
+    pub fn take_changed(&mut self, mut take: impl FnMut(&[u8], &[u8])) {
+        for name in std::mem::take(&mut self.changed) {
+            if let Some(value) = self.known.get(&name) {
+                take(&name, value);
+            }
+        }
     }
 
     pub fn own(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
