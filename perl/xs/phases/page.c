@@ -9,7 +9,7 @@
 #include "request/record.h"
 #include "response/response.h"
 
-/* The most bytes of a page. As for pages that the front sends (server/front/src/handlers/ssi.rs). */
+/* The most bytes of a page. The front has the same limit (server/front/src/handlers/ssi.rs). */
 enum { LONGEST = 16 << 20 };
 
 int mehari_pages_running;
@@ -48,8 +48,8 @@ static int run_part(pTHX_ mehari_rec *page, mehari_text target)
   return status;
 }
 
-/* Carries out the actions of an answer. Returns whether the page has ended. Sets `status` to that of
- * the page or of the part. */
+/* Carries out the actions of an answer. Returns whether the page has ended. Sets `status` to that
+ * of the page or of the part. */
 static bool carry_out(pTHX_ mehari_rec *page, SV *answer, int *status)
 {
   const char *at = SvPVX(answer), *end = at + SvCUR(answer);

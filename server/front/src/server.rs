@@ -156,8 +156,8 @@ impl Handle {
         subrequest::resolver(Rc::downgrade(&self.0), MapAnswers::default())
     }
 
-    /// Returns what renders pages with server-side includes within workers' requests while the front
-    /// lives.
+    /// Returns what renders pages with server-side includes within workers' requests while the
+    /// front lives.
     pub fn page_renderer(&self) -> PageRenderer {
         subrequest::page_renderer(Rc::downgrade(&self.0))
     }

@@ -110,8 +110,8 @@ struct OpenPage {
 }
 
 impl Pages {
-    /// Begins a page, or goes back to one. Returns the status of the part that ran last. `None`: the
-    /// worker must not print the page.
+    /// Begins a page, or goes back to one. Returns the status of the part that ran last. `None`:
+    /// the worker must not print the page.
     pub fn take(
         &mut self,
         step: PageStep<'_>,

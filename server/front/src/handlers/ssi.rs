@@ -244,6 +244,9 @@ fn describe(
     if let Source::File(resource) = source {
         variables.modified = Some(resource.modified());
     }
+    for name in variables::DATES {
+        variables.set(name, b"")?;
+    }
     let name = route.file.rsplit(|byte| *byte == b'/').next();
     variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
     variables.set(

@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 /// The most bytes of all variables together, and the most bytes of an expanded text.
 const MOST: usize = 1 << 20;
+/// The variables whose values depend on the date format. As in Apache, programs see them empty.
+pub const DATES: [&[u8]; 3] = [b"DATE_GMT", b"DATE_LOCAL", b"LAST_MODIFIED"];
 
 /// The error for a variable or a text that would exceed the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -75,14 +77,12 @@ impl Variables {
     }
 
     pub fn all(&self, format: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
-        const DATES: [&[u8]; 3] = [b"DATE_GMT", b"DATE_LOCAL", b"LAST_MODIFIED"];
         let dates = DATES
             .into_iter()
             .filter_map(|name| Some((name.to_vec(), self.value(name, format)?)));
-        let known = self
-            .known
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone()));
+        let known = self.known.iter();
+        let known = known.filter(|(name, _)| !DATES.contains(&&name[..]));
+        let known = known.map(|(name, value)| (name.clone(), value.clone()));
         dates.chain(known).collect()
     }
 
