@@ -40,6 +40,7 @@ sub fixes { my $r = shift; $r->subprocess_env(FIXED => 'fixed'); 0 }
 sub refuses { 403 }
 sub fails { die "failed\n" }
 sub answers { my $r = shift; $r->content_type('text/plain'); $r->print('before '); 404 }
+sub big { my $r = shift; $r->print('x' x (1 << 20)); 0 }
 sub endless {
     my $r = shift;
     $r->content_type('text/plain');
@@ -182,7 +183,15 @@ const MORE: &[&str] = &[
 ];
 
 fn site() -> Builder {
-    let handlers = ["looks", "redirects", "says", "fails", "answers", "endless"];
+    let handlers = [
+        "looks",
+        "redirects",
+        "says",
+        "fails",
+        "answers",
+        "big",
+        "endless",
+    ];
     let handlers = handlers.map(|name| {
         format!("<Location /{name}>\nSetHandler modperl\nPerlResponseHandler Inc::{name}\n</Location>\n")
     });
@@ -324,4 +333,18 @@ fn long_page_within_a_request_arrives_whole() {
         server.get("/perl/include.pl").expect(200),
         "part of part.shtml"
     );
+}
+
+#[test]
+fn page_within_a_request_that_becomes_too_long_fails() {
+    let big = "<!--#include virtual=\"/big\" -->";
+    let server = site()
+        .file("htdocs/big.shtml", &big.repeat(20))
+        .file("htdocs/fits.shtml", &big.repeat(10))
+        .start();
+    let fits = server.get("/looks?uri=/fits.shtml").expect(200);
+    assert!(fits.ends_with("] 0\n"));
+    let big = server.get("/looks?uri=/big.shtml").expect(200);
+    assert!(big.ends_with("] 500\n") && big.len() < 18 << 20);
+    server.log.expect("the page becomes too long");
 }
