@@ -47,23 +47,6 @@ static void set_text(pTHX_ HV *env, int which, int text)
   set(aTHX_ env, &fixed[which], value.at, value.length);
 }
 
-/* Sets what the client has sent. As in Apache, redirects have the same target, and sub-requests say
- * that they are none of the client's. */
-static void set_request_line(pTHX_ HV *env)
-{
-  mehari_text target = mehari_request_text(MEHARI_TEXT_TARGET), protocol = mehari_request_text(MEHARI_TEXT_PROTOCOL);
-  const mehari_rec *rec = mehari_rec_now;
-  if (rec && rec->main)
-    protocol = (mehari_text){"INCLUDED", 8};
-  if (rec && (rec->main || rec->prev)) {
-    while (rec->main || rec->prev)
-      rec = rec->main ? rec->main : rec->prev;
-    target = mehari_job_text(&rec->job, rec->job.frame->text[MEHARI_TEXT_TARGET]);
-  }
-  set(aTHX_ env, &fixed[SERVER_PROTOCOL], protocol.at, protocol.length);
-  set(aTHX_ env, &fixed[REQUEST_URI], target.at, target.length);
-}
-
 static void set_number(pTHX_ HV *env, int which, unsigned number)
 {
   char digits[12];
@@ -168,12 +151,19 @@ static void set_script_filename(pTHX_ HV *env)
   SvREFCNT_dec(path);
 }
 
+/* A program in a process of its own has no record. */
+static bool is_within(void) { return mehari_rec_now ? mehari_rec_is_within(mehari_rec_now) : mehari_now.frame->flags & MEHARI_FLAG_WITHIN; }
+
 static bool is_in_mod_perl(void) { return !(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD); }
 
 static void set_request(pTHX_ HV *env)
 {
   set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
   set(aTHX_ env, &fixed[SERVER_SOFTWARE], "Mehari/" MEHARI_RELEASE, sizeof("Mehari/" MEHARI_RELEASE) - 1);
+  if (is_within())
+    set(aTHX_ env, &fixed[SERVER_PROTOCOL], "INCLUDED", 8);
+  else
+    set_text(aTHX_ env, SERVER_PROTOCOL, MEHARI_TEXT_PROTOCOL);
   set_text(aTHX_ env, SERVER_NAME, MEHARI_TEXT_SERVER_NAME);
   set_text(aTHX_ env, SERVER_ADDR, MEHARI_TEXT_SERVER_ADDR);
   set_number(aTHX_ env, SERVER_PORT, mehari_now.frame->server_port);
@@ -183,7 +173,8 @@ static void set_request(pTHX_ HV *env)
   set_script_filename(aTHX_ env);
   set_text(aTHX_ env, SCRIPT_NAME, MEHARI_TEXT_SCRIPT_NAME);
   set_text(aTHX_ env, REQUEST_METHOD, MEHARI_TEXT_METHOD);
-  set_request_line(aTHX_ env);
+  mehari_text asked = mehari_rec_now ? mehari_rec_asked(mehari_rec_now) : mehari_request_text(MEHARI_TEXT_TARGET);
+  set(aTHX_ env, &fixed[REQUEST_URI], asked.at, asked.length);
   set_text(aTHX_ env, REQUEST_SCHEME, MEHARI_TEXT_SCHEME);
   set_text(aTHX_ env, QUERY_STRING, MEHARI_TEXT_QUERY);
   set_path_info(aTHX_ env);

@@ -124,6 +124,9 @@ const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int 
 /* Asks the front for rules that read the request after handlers (MEHARI_LEFT_*). NULL: the rules
  * change nothing. */
 const mehari_request *mehari_ask_rules(uint16_t which, mehari_text changes);
+/* Asks for the next actions of a page (MEHARI_RECORD_PAGE). No bytes: the page ends. The actions
+ * last until the next question. */
+mehari_text mehari_ask_page(uint16_t server, const mehari_text *parts, int count);
 /* Gives the call of a named sub to the front and waits. False: the front has no room. */
 bool mehari_defer(const mehari_text *parts, int count);
 /* Writes one record, which joins the `parts`. Blocks while the ring is full. */

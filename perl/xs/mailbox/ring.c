@@ -137,7 +137,8 @@ bool mehari_defer(const mehari_text *parts, int count)
   return mehari_receive_outcome(before, &outcome) && outcome.status == 202;
 }
 
-static const mehari_request *ask(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
+/* Asks and waits for the answer. NULL: this process may not ask. */
+static const char *answer(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
 {
   if (!mehari_serving || mehari_in_child)
     return NULL;
@@ -145,8 +146,13 @@ static const mehari_request *ask(uint16_t kind, uint16_t detail, const mehari_te
   mehari_question_note(mehari_box);
   mehari_ring_put(kind, detail, parts, count);
   wait_for_answer(before);
-  const mehari_request *frame = (const mehari_request *)((char *)mehari_box + MEHARI_ANSWER_OFFSET);
-  return mehari_frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
+  return (const char *)mehari_box + MEHARI_ANSWER_OFFSET;
+}
+
+static const mehari_request *ask(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
+{
+  const mehari_request *frame = (const mehari_request *)answer(kind, detail, parts, count);
+  return frame && mehari_frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
 }
 
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
@@ -157,4 +163,15 @@ const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int 
 const mehari_request *mehari_ask_rules(uint16_t which, mehari_text changes)
 {
   return ask(MEHARI_RECORD_RULES, which, &changes, 1);
+}
+
+mehari_text mehari_ask_page(uint16_t server, const mehari_text *parts, int count)
+{
+  const char *at = answer(MEHARI_RECORD_PAGE, server, parts, count);
+  uint32_t length = 0;
+  if (at)
+    memcpy(&length, at, sizeof length);
+  if (length < sizeof length || length > MEHARI_ANSWER_SIZE)
+    return (mehari_text){"", 0};
+  return (mehari_text){at + sizeof length, length - sizeof length};
 }

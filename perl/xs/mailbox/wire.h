@@ -12,14 +12,15 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 16u
+#define MEHARI_VERSION 17u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
 #define MEHARI_SLOTS_OFFSET 4096u
 #define MEHARI_RING_SIZE 262144u
 #define MEHARI_RING_OFFSET (MEHARI_SLOTS_OFFSET + MEHARI_SLOTS * MEHARI_SLOT_SIZE)
-/* The place at which the front writes its answer to a worker's question: a request frame. */
+/* The place at which the front writes its answer to a worker's question: a request frame, or the
+ * answer to MEHARI_RECORD_PAGE. */
 #define MEHARI_ANSWER_OFFSET (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
 #define MEHARI_ANSWER_SIZE 65536u
 /* The place of the order to inspect the worker: a text that ends with NUL. */
@@ -162,7 +163,8 @@ typedef struct {
    * the file. */
   uint64_t file_mark;
   uint64_t known; /* results of the parts of `Require` that need no user, two bits each */
-  uint64_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
+  uint32_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
+  uint32_t includes; /* 1: files of this place may be pages with server-side includes; else 0 */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
@@ -248,8 +250,29 @@ enum {
   MEHARI_RECORD_RULES,
   /* What the access line says of the request as handlers have left it. Detail: MEHARI_LOGGED_*.
    * Payload: MEHARI_PASS_* parts. */
-  MEHARI_RECORD_LOGGED
+  MEHARI_RECORD_LOGGED,
+  /* A step of a page with server-side includes, which is the response of a sub-request. The front
+   * renders the page, and the worker runs the page's parts. Detail: the server. Payload: a
+   * mehari_page_step, and for the first step the question as in MEHARI_RECORD_ASK. The answer: u32
+   * length of the whole, then MEHARI_PAGE_* actions. An answer of length 0: the page ends. */
+  MEHARI_RECORD_PAGE
 };
+typedef struct {
+  uint8_t kind;    /* MEHARI_PAGE_* */
+  uint8_t depth;   /* the number of pages within which this page is run */
+  uint16_t status; /* MEHARI_PAGE_GO_ON: the status with which the part has failed; 0: it has not */
+} mehari_page_step;
+enum {
+  MEHARI_PAGE_BEGIN,
+  MEHARI_PAGE_INCLUDED, /* as MEHARI_PAGE_BEGIN, but the page is a part of the page before it */
+  MEHARI_PAGE_GO_ON
+};
+/* An action: this byte, u32 length, the bytes. */
+#define MEHARI_PAGE_PRINT 'p'
+#define MEHARI_PAGE_SET 'v' /* a variable: name, NUL, value */
+#define MEHARI_PAGE_RUN 'u' /* path and query of a part to run; the last action of an answer */
+#define MEHARI_PAGE_END 'e' /* a u16: 0, MEHARI_PAGE_PLAIN, or the status with which the page fails */
+enum { MEHARI_PAGE_PLAIN = 1 /* the file has no includes */ };
 enum {
   MEHARI_LOGGED_NOW, /* no Log handler runs, so the access line waits for nothing */
   MEHARI_LOGGED_LATER, /* the access line waits for MEHARI_LOGGED_LAST, or for the end of the request */

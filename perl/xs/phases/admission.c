@@ -228,7 +228,7 @@ static int prepare_index(pTHX_ mehari_rec *rec)
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 {
   /* A part of a page with server-side includes is a sub-request too. */
-  bool is_sub = rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN;
+  bool is_sub = mehari_rec_is_within(rec);
   const mehari_settings *place = rec->settings;
   mehari_rec_show_folder(aTHX_ rec, true);
   for (int phase = is_sub ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {

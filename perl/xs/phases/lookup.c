@@ -90,21 +90,49 @@ mehari_request *mehari_merged(const mehari_job *client, const mehari_job *path, 
   return into.frame;
 }
 
-mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
+enum { QUESTION_PARTS = 7 };
+
+/* Makes the parts of the payload that says what is in question. They last as long as the texts of
+ * the question and the mortals. False: the question cannot be asked. */
+static bool compose(pTHX_ mehari_rec *like, const mehari_question *question, mehari_text *parts)
 {
   static const mehari_text get = {"GET", 3}, nothing = {"", 0}, stop = {"", 1};
-  dTHX;
   mehari_text method = question->method.length ? question->method : get, file = question->file ? *question->file : nothing;
   mehari_text handed_on = mehari_text_of(aTHX_ mehari_rec_handed_on(aTHX_ like, question));
   bool hands_on = handed_on.length;
-  mehari_text parts[] = {method, stop, question->target, question->file || hands_on ? stop : nothing, file, hands_on ? stop : nothing, handed_on};
-  size_t length = method.length + question->target.length + file.length + handed_on.length + 3;
-  if (length > MEHARI_RECORD_LIMIT || memchr(method.at, '\0', method.length) || memchr(question->target.at, '\0', question->target.length))
+  const mehari_text all[QUESTION_PARTS] = {method, stop, question->target, question->file || hands_on ? stop : nothing, file, hands_on ? stop : nothing, handed_on};
+  Copy(all, parts, QUESTION_PARTS, mehari_text);
+  size_t length = method.length + question->target.length + file.length + handed_on.length + 3 + sizeof(mehari_page_step);
+  return length <= MEHARI_RECORD_LIMIT && !memchr(method.at, '\0', method.length) && !memchr(question->target.at, '\0', question->target.length);
+}
+
+mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
+{
+  dTHX;
+  mehari_text parts[QUESTION_PARTS];
+  if (!compose(aTHX_ like, question, parts))
     return NULL;
-  const mehari_request *answer = mehari_ask(like->job.frame->server, parts, C_ARRAY_LENGTH(parts));
+  const mehari_request *answer = mehari_ask(like->job.frame->server, parts, QUESTION_PARTS);
   if (!answer)
     return NULL;
   mehari_job path = {.frame = answer, .base = (const char *)answer, .fields = (const mehari_pair *)(answer + 1)};
   path.variables = path.fields + answer->field_count;
   return mehari_merged(&like->job, &path, question->is_same, question->is_same || question->has_body);
+}
+
+mehari_text mehari_begin_page(pTHX_ mehari_rec *page, mehari_page_step step)
+{
+  mehari_text file = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_FILENAME));
+  mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_URI), mehari_rec_text(aTHX_ page, MEHARI_REC_ARGS)));
+  mehari_text parts[1 + QUESTION_PARTS] = {{(const char *)&step, sizeof step}};
+  mehari_question question = {
+    .method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_METHOD)),
+    .target = target.length && *target.at == '/' ? target : (mehari_text){"/", 1}, /* a file that no path leads to */
+    .file = &file,
+    .is_sub = true,
+    .user = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_USER)),
+  };
+  if (!compose(aTHX_ page, &question, parts + 1) || memchr(file.at, '\0', file.length))
+    return (mehari_text){"", 0};
+  return mehari_ask_page(page->job.frame->server, parts, 1 + QUESTION_PARTS);
 }

@@ -62,6 +62,14 @@ int mehari_rec_check(pTHX_ mehari_rec *rec, int phase);
  * sub-requests that filters make are not linked with each other. */
 extern int mehari_subrequests_running;
 
+/* lookup.c. Begins a page and returns its first actions. */
+mehari_text mehari_begin_page(pTHX_ mehari_rec *page, mehari_page_step step);
+/* page.c. Prints a page with server-side includes as the response of a sub-request. Returns OK, the
+ * status with which the page fails, or MEHARI_PAGE_PLAIN if the file has no includes. */
+int mehari_page_run(pTHX_ mehari_rec *page);
+/* The number of pages that are being printed, each within the one before. */
+extern int mehari_pages_running;
+
 /* redirects.c: returns the status of the error for which this record makes the page. 0: none. */
 int mehari_rec_error(const mehari_rec *rec);
 /* Returns the request before an internal redirect (`$r->prev`). NULL: this is the client's own

@@ -125,15 +125,11 @@ mehari_rec *mehari_rec_main(pTHX_ mehari_rec *rec)
   return rec->page;
 }
 
-/* Prints the bytes of a file into the response. As in Apache, a file has no PATH_INFO, and a folder
- * without an index is refused. */
-static int print_file(pTHX_ mehari_rec *rec)
+static int print_bytes(pTHX_ mehari_rec *rec)
 {
   char window[16384];
   struct stat found = {0};
   SV *name = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
-  if (mehari_rec_is_below_file(rec))
-    return 404;
   int file = name ? open(SvPV_nolen(name), O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0 || fstat(file, &found) < 0 || !S_ISREG(found.st_mode)) {
     int status = (file < 0 && errno == EACCES) || S_ISDIR(found.st_mode) ? 403 : 404;
@@ -147,6 +143,16 @@ static int print_file(pTHX_ mehari_rec *rec)
       mehari_output_write(window, got);
   close(file);
   return OK;
+}
+
+/* Prints a file into the response: its bytes, or what a page with server-side includes says. As in
+ * Apache, a file has no PATH_INFO, and a folder without an index is refused. */
+static int print_file(pTHX_ mehari_rec *rec)
+{
+  if (mehari_rec_is_below_file(rec))
+    return 404;
+  int printed = rec->job.frame->includes ? mehari_page_run(aTHX_ rec) : MEHARI_PAGE_PLAIN;
+  return printed == MEHARI_PAGE_PLAIN ? print_bytes(aTHX_ rec) : printed;
 }
 
 /* Whether the response comes from a program: a CGI program, or a script that runs in a process of

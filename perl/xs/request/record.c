@@ -31,7 +31,7 @@ mehari_rec *mehari_rec_begin(pTHX)
   if (mehari_now.frame->redirect_status >= 400)
     served.status = mehari_now.frame->redirect_status;
   served.numbers[MEHARI_NUMBER_USED_PATH_INFO] = 2; /* AP_REQ_DEFAULT_PATH_INFO */
-  mehari_subrequests_running = 0;
+  mehari_subrequests_running = mehari_pages_running = 0;
   mehari_environment_forget_early();
   newest = mehari_rec_now = &served;
   return &served;
@@ -294,9 +294,11 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->is_admitted = rec->is_early = rec->lacks_perl_env = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;
 }
 
-void mehari_request_drop(pTHX)
+mehari_rec *mehari_rec_newest(void) { return newest; }
+
+void mehari_rec_end_newer(pTHX_ const mehari_rec *than)
 {
-  while (newest && newest != &served) {
+  while (newest && newest != than) {
     mehari_rec *gone = newest;
     newest = gone->older;
     clear(aTHX_ gone);
@@ -308,6 +310,11 @@ void mehari_request_drop(pTHX)
     forget(aTHX_ &gone->object);
     Safefree(gone);
   }
+}
+
+void mehari_request_drop(pTHX)
+{
+  mehari_rec_end_newer(aTHX_ &served);
   newest = mehari_rec_now = NULL;
   mehari_form_forget(aTHX);
   SV *object = served.object;

@@ -37,6 +37,7 @@ struct mehari_rec {
   /* The record of the page with server-side includes of which the request is a part. NULL: not
    * needed yet. */
   mehari_rec *page;
+  bool is_included; /* whether the sub-request is a part that its page, `main`, has included */
   /* The response of a sub-request passes filters of the main request. This is the place of the
    * first of these filters, counted from 1. 0: the response passes none. */
   int filtered_from;
@@ -129,12 +130,19 @@ bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_tex
 /* Makes this frame the record's frame. */
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame);
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* makes a further record */
+mehari_rec *mehari_rec_newest(void); /* the record that was made last */
+/* Ends the records that were made after this one. None of them may be in use. */
+void mehari_rec_end_newer(pTHX_ const mehari_rec *than);
 void mehari_rec_enter(mehari_rec *rec); /* makes it the current record */
 /* Returns the record's `$r`, neither mortal nor with a counted reference. */
 SV *mehari_rec_object(pTHX_ mehari_rec *rec);
 /* Dies unless `self` is the `$r` of a request that is being served. */
 mehari_rec *mehari_rec_of(pTHX_ SV *self);
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; the record owns the text */
+/* Whether the request is a sub-request, or a part of a page that the front sends. */
+bool mehari_rec_is_within(const mehari_rec *rec);
+/* Returns the client's target (REQUEST_URI). As in Apache, sub-requests have the same. */
+mehari_text mehari_rec_asked(const mehari_rec *rec);
 /* Whether `$r->uri` is the path of the target, as in Apache until the path has been translated. */
 void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows);
 /* Whether `$r` is about the folder whose index the request has got, as in Apache until the fixup

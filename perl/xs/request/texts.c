@@ -62,6 +62,15 @@ static SV *file_name(pTHX_ const mehari_rec *rec)
   return copy(aTHX_ file);
 }
 
+bool mehari_rec_is_within(const mehari_rec *rec) { return rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN; }
+
+mehari_text mehari_rec_asked(const mehari_rec *rec)
+{
+  while (rec->main)
+    rec = rec->main;
+  return sent(rec, MEHARI_TEXT_TARGET);
+}
+
 /* Returns the client's request line. As in Apache, redirects and sub-requests have the same. */
 static SV *the_request(pTHX_ const mehari_rec *rec)
 {
@@ -148,7 +157,7 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   case MEHARI_REC_METHOD:
     return copy(aTHX_ sent(rec, MEHARI_TEXT_METHOD));
   case MEHARI_REC_PROTOCOL:
-    if (rec->main) /* as in Apache */
+    if (mehari_rec_is_within(rec)) /* as in Apache */
       return newSVpvs("INCLUDED");
     return copy(aTHX_ sent(rec, MEHARI_TEXT_PROTOCOL));
   case MEHARI_REC_UNPARSED_URI:

@@ -133,6 +133,7 @@ impl Rig {
                 folder: b"",
                 folder_file: b"",
                 file_mark: 0,
+                has_includes: false,
             },
             connection: ConnectionFacts {
                 scheme: b"http",

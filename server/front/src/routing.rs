@@ -66,6 +66,23 @@ pub struct ActedFor {
 }
 
 impl Route {
+    /// Returns the route to another file at the same place, which the front sends.
+    pub fn to_file(&self, file: Vec<u8>, target: FileTarget) -> Route {
+        Route {
+            host: self.host,
+            settings: self.settings.clone(),
+            handler: Handler::File,
+            file,
+            script_name: self.script_name.clone(),
+            path_info: self.path_info.clone(),
+            outcome: RouteOutcome::File(target),
+            intermediate_settings: Vec::new(),
+            action: None,
+            index_of: None,
+            file_mark: None,
+        }
+    }
+
     /// Whether Perl responds.
     pub fn is_perls(&self) -> bool {
         let by_the_front = matches!(

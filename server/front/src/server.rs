@@ -25,7 +25,7 @@ use mehari_net::readiness::register;
 use mehari_net::socket::{Acceptor, Listener};
 use mehari_net::tls::{Hosts, Trouble};
 use mehari_observe::Journal;
-use mehari_pool::{Pool, SubrequestResolver};
+use mehari_pool::{PageRenderer, Pool, SubrequestResolver};
 use mehari_upstream::GroupStatus;
 use std::collections::HashMap;
 use std::io;
@@ -154,6 +154,12 @@ impl Handle {
     /// Returns the function that answers the workers' questions about paths while the front lives.
     pub fn subrequest_resolver(&self) -> SubrequestResolver {
         subrequest::resolver(Rc::downgrade(&self.0), MapAnswers::default())
+    }
+
+    /// Returns what renders pages with server-side includes within workers' requests while the
+    /// front lives.
+    pub fn page_renderer(&self) -> PageRenderer {
+        subrequest::page_renderer(Rc::downgrade(&self.0))
     }
 
     pub fn site(&self) -> Arc<Site> {

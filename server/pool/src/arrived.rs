@@ -2,6 +2,7 @@
 
 use crate::call::{Fault, Fetch, Head, RequestNews};
 use crate::logged::LogReport;
+use crate::page::Pages;
 use crate::script_head::ScriptHead;
 use crate::tap::{Unread, WorkerProgress};
 use mehari_observe::trace::Trace;
@@ -35,6 +36,8 @@ pub struct Arrived {
     pub log: Option<LogReport>,
     /// Whether the worker waits for rules.
     pub asks: bool,
+    /// The pages with server-side includes that the worker is printing.
+    pub pages: Option<Box<Pages>>,
     /// What the worker last reported about a tapped response.
     pub said: WorkerProgress,
     /// The time at which the front last read the tap, or stopped reading because the client is
@@ -66,6 +69,7 @@ impl Arrived {
             told: None,
             log: None,
             asks: false,
+            pages: None,
             said: WorkerProgress::Nothing,
             tap_left: None,
             worker: None,

@@ -159,6 +159,8 @@ pub struct MappedPath<'a> {
     /// The mark of the program's file (`wire::layout::file_mark`), if the front watches the file
     /// for changes. 0: the worker checks the file.
     pub file_mark: u64,
+    /// Whether files of this place may be pages with server-side includes.
+    pub has_includes: bool,
 }
 
 /// Facts about the connection of a request and about its two ends.
@@ -296,6 +298,8 @@ pub struct SubrequestQuestion<'a> {
 #[derive(Debug, Default, Clone)]
 pub struct Asker<'a> {
     pub method: &'a [u8],
+    /// The target as sent.
+    pub target: &'a [u8],
     pub remote_addr: &'a [u8],
     pub server_addr: &'a [u8],
     pub server_port: u16,

@@ -129,9 +129,15 @@ impl Inner {
         if record.kind == record::DEFER {
             return self.take_defer(index, record.detail, payload);
         }
+        if matches!(record.kind, record::ASK | record::PAGE) && held.has_open_question {
+            return Err(Broken("a question while an earlier one is open"));
+        }
         if record.kind == record::ASK {
             let resolver = self.resolver.clone();
             return self.answer_question(index, record.detail, payload, resolver);
+        }
+        if record.kind == record::PAGE {
+            return self.answer_page(index, record.detail, payload);
         }
         held.expects(record.kind)?;
         let taken = match record.kind {

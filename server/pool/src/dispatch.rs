@@ -97,6 +97,7 @@ impl Inner {
             head_seen: false,
             tapped: false,
             fetched: false,
+            has_open_question: false,
             deferring: Deferring::default(),
         };
         self.submit_held(index, held, now);
@@ -256,6 +257,7 @@ impl Inner {
             head_seen: false,
             tapped: false,
             fetched: false,
+            has_open_question: false,
             deferring: Deferring::default(),
         };
         if self.spare_frames.len() < 64 && queued.frame.capacity() <= 16 * 1024 {

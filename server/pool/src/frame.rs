@@ -122,6 +122,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         file_mark: call.path.file_mark,
         known: call.access.known,
         traced: call.trace.is_some().into(),
+        includes: call.path.has_includes.into(),
         login: login(call.access.login).0,
         server: call.server,
         ..Request::default()
@@ -191,6 +192,7 @@ pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
         .map(|pair| Some((span(pair, 0)?, span(pair, 2)?)));
     Some(Asker {
         method: bytes(request.text[Text::Method as usize])?,
+        target: bytes(request.text[Text::Target as usize])?,
         remote_addr: bytes(request.text[Text::RemoteAddr as usize])?,
         server_addr: bytes(request.text[Text::ServerAddr as usize])?,
         server_port: request.server_port,

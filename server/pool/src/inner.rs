@@ -10,6 +10,7 @@ use crate::call::{Call, ResponseOutcome, SubrequestResolver, WarmupResolver};
 use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
 use crate::launcher::Launchers;
+use crate::page::PageRenderer;
 use crate::plan::Plan;
 use crate::team::Team;
 use crate::worker::Worker;
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub log: ErrorLog,
     /// Answers the workers' questions about paths. `None`: no answers.
     pub resolver: Option<SubrequestResolver>,
+    /// Renders the pages with server-side includes within workers' requests. `None`: no pages.
+    pub page_renderer: Option<PageRenderer>,
     /// Finds the calls for requests of warm-ups.
     pub warmup_resolver: WarmupResolver,
     pub bell: Rc<Bell>,
@@ -124,6 +127,7 @@ impl Pool {
             site,
             log,
             resolver: None,
+            page_renderer: None,
             warmup_resolver,
             bell: Rc::new(Bell::create()?),
             pool_bells: BTreeMap::new(),
@@ -177,9 +181,11 @@ impl Pool {
         self.0.inner.borrow_mut()
     }
 
-    /// Sets the function that answers the workers' questions.
-    pub fn resolve_with(&self, resolver: SubrequestResolver) {
-        self.borrow().resolver = Some(resolver);
+    /// Sets the functions that answer the workers' questions.
+    pub fn resolve_with(&self, resolver: SubrequestResolver, page_renderer: PageRenderer) {
+        let mut inner = self.borrow();
+        inner.resolver = Some(resolver);
+        inner.page_renderer = Some(page_renderer);
     }
 
     /// Reads the records of one worker.

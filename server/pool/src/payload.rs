@@ -2,10 +2,11 @@
 //! split a response, and report payloads that no sound worker writes.
 
 use crate::call::{Asker, Declined, Head, Named, Origin, Reason, RequestNews, SubrequestQuestion};
+use crate::page::{PageStep, StepKind};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use crate::table_marks::HeadTable;
 use mehari_http::token::is_token_byte;
-use mehari_wire::layout::record;
+use mehari_wire::layout::{page, record};
 
 /// A payload that no sound worker writes. The worker is replaced.
 #[derive(Debug)]
@@ -65,6 +66,24 @@ pub fn question(server: u16, payload: &[u8]) -> Result<SubrequestQuestion<'_>, R
         asker: Asker::default(),
         news,
     })
+}
+
+/// Reads a `PAGE` record: a step of a page with server-side includes.
+pub fn page_step(server: u16, payload: &[u8]) -> Result<PageStep<'_>, RecordRefusal> {
+    const WRONG: Broken = Broken("an invalid step of a page");
+    let Some(([kind, depth, status @ ..], rest)) = payload.split_first_chunk::<4>() else {
+        return Err(WRONG.into());
+    };
+    let kind = match *kind {
+        page::BEGIN | page::INCLUDED => StepKind::Begin {
+            question: question(server, rest)?,
+            is_included: *kind == page::INCLUDED,
+        },
+        page::GO_ON if rest.is_empty() => StepKind::GoOn(u16::from_ne_bytes(*status)),
+        _ => return Err(WRONG.into()),
+    };
+    let depth = usize::from(*depth);
+    Ok(PageStep { depth, kind })
 }
 
 /// Reads and checks the parts of a request that Perl handed back. Sets `listens` even if a part is
@@ -455,6 +474,29 @@ mod tests {
         ));
         for wrong in [&b""[..], b"/a", b"GET\0/a\0\0h"] {
             assert!(read(wrong).is_err(), "{}", wrong.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_step_of_a_page_begins_a_page_or_goes_on_with_a_status() {
+        let begun = [&[page::INCLUDED, 2, 0, 0][..], b"GET\0/a?b\0/srv/a"].concat();
+        let step = page_step(3, &begun).expect("sound");
+        assert_eq!(step.depth, 2);
+        let StepKind::Begin {
+            question,
+            is_included,
+        } = step.kind
+        else {
+            panic!("a page begins");
+        };
+        assert!(is_included && question.file == Some(b"/srv/a"));
+        let status = 404_u16.to_ne_bytes();
+        let going = [&[page::GO_ON, 0][..], &status].concat();
+        let step = page_step(3, &going).expect("sound");
+        assert!(matches!(step.kind, StepKind::GoOn(404)));
+        let wrong = [&going[..], b"x"].concat();
+        for wrong in [&wrong[..], &going[..3], b"", &[7, 0, 0, 0], &[0, 0, 0, 0]] {
+            assert!(page_step(3, wrong).is_err(), "{}", wrong.escape_ascii());
         }
     }
 

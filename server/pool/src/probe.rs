@@ -1,14 +1,18 @@
 //! Lets the fuzzer call the front's reader of a worker's records with any bytes.
 
 use crate::arrived::{Arrived, Owed};
-use crate::call::{Fault, Head, TimeLimits};
-use crate::payload::RecordRefusal;
+use crate::call::{Asker, Fault, Head, SubrequestQuestion, TimeLimits};
+use crate::page::{NextActions, PageAction, PageRenderer, Pages, RenderedPage};
+use crate::payload::{page_step, question, RecordRefusal};
 use crate::script_head::ScriptHead;
 use crate::worker::{HeldRequest, Tries};
-use mehari_wire::layout::record;
+use mehari_wire::layout::{record, ANSWER_SIZE};
 use mehari_wire::Record;
 use std::cell::RefCell;
+use std::future::Future;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 /// Takes records as the front does. Each record has a kind, a detail and a payload.
@@ -37,6 +41,7 @@ pub fn records<'a>(
         head_seen: false,
         tapped: false,
         fetched: false,
+        has_open_question: false,
         deferring: Default::default(),
     };
     let taken = take_all(&mut held, records);
@@ -60,6 +65,7 @@ fn take_all<'a>(
     held: &mut HeldRequest,
     records: impl Iterator<Item = (u16, u16, &'a [u8])>,
 ) -> Result<(), &'static str> {
+    let mut pages = Pages::default();
     for (kind, detail, payload) in records {
         held.expects(kind).map_err(|broken| broken.0)?;
         let record = Record {
@@ -73,6 +79,15 @@ fn take_all<'a>(
                 held.owed.arrived().tapped = true;
                 Ok(())
             }
+            // A refused question is only answered.
+            record::ASK => match question(detail, payload) {
+                Ok(_) | Err(RecordRefusal::Head(_)) => Ok(()),
+                Err(broken) => Err(broken),
+            },
+            record::PAGE => match go_on(&mut pages, detail, payload) {
+                Ok(()) | Err(RecordRefusal::Head(_)) => Ok(()),
+                Err(broken) => Err(broken),
+            },
             _ => held.take(record, payload),
         };
         match taken {
@@ -82,6 +97,45 @@ fn take_all<'a>(
         }
         held.has_taken(kind);
     }
+    Ok(())
+}
+
+/// A page of two parts: a text that needs several answers, and a part that must run.
+struct LongPage;
+
+impl RenderedPage for LongPage {
+    fn next(&mut self, status: u16) -> NextActions<'_> {
+        let text = PageAction::print(vec![b'x'; 2 * ANSWER_SIZE]);
+        let last = match status {
+            0 => PageAction::run(b"/part".to_vec()),
+            failed => Some(PageAction::end(failed)),
+        };
+        Box::pin(async { [Some(text), last].into_iter().flatten().collect() })
+    }
+
+    fn include(&self, question: SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>> {
+        begin(question)
+    }
+}
+
+fn begin(question: SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>> {
+    question.file.map(|_| Box::new(LongPage) as _)
+}
+
+/// Takes a step of a page, and writes the answer.
+fn go_on(pages: &mut Pages, detail: u16, payload: &[u8]) -> Result<(), RecordRefusal> {
+    let step = page_step(detail, payload)?;
+    let Some(status) = pages.take(step, Asker::default(), &PageRenderer::new(begin)) else {
+        *pages = Pages::default();
+        return Ok(());
+    };
+    let mut room = vec![0; ANSWER_SIZE];
+    let going = pin!(pages.go_on(status)).poll(&mut Context::from_waker(Waker::noop()));
+    assert_eq!(going, Poll::Ready(()), "the page waits");
+    pages.write(&mut room);
+    let written = room.first_chunk().map(|length| u32::from_ne_bytes(*length));
+    let within = |length| (9..=ANSWER_SIZE).contains(&length);
+    assert!(written.is_some_and(|length| within(length as usize)));
     Ok(())
 }
 

@@ -5,8 +5,8 @@
 use crate::call::{SubrequestQuestion, SubrequestResolver};
 use crate::frame::{asker, encode};
 use crate::inner::{Inner, Pool};
-use crate::open_questions::OpenQuestion;
-use crate::payload::{question, Broken, RecordRefusal};
+use crate::open_questions::{FoundAnswer, OpenQuestion};
+use crate::payload::{page_step, question, Broken, RecordRefusal};
 use tokio::task::spawn_local;
 
 impl Inner {
@@ -36,7 +36,7 @@ impl Inner {
         let asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
-        let held = worker.held.front();
+        let held = worker.held.front_mut();
         // The client has gone. Without this refusal, a request that redirects to itself would never
         // end.
         let held = held.filter(|held| !held.owed.arrived().left_early);
@@ -54,7 +54,9 @@ impl Inner {
                     server,
                     payload: payload.into(),
                 };
-                self.open_questions.open(open, later);
+                held.has_open_question = true;
+                let later = async { FoundAnswer::Resolver(later.await) };
+                self.open_questions.open(open, Box::pin(later));
                 return Ok(());
             }
         }
@@ -62,21 +64,81 @@ impl Inner {
         Ok(())
     }
 
+    /// Answers a step of a page with server-side includes, or later. An answer of length 0 ends the
+    /// page.
+    pub fn answer_page(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
+        let step = match page_step(server, payload) {
+            Ok(step) => Some(step),
+            Err(RecordRefusal::Record(broken)) => return Err(broken),
+            Err(RecordRefusal::Head(why)) => {
+                self.log.error(format_args!("a page is refused: {why}"));
+                None
+            }
+        };
+        let renderer = self.page_renderer.clone();
+        let Some(worker) = self.worker(index) else {
+            return Ok(());
+        };
+        let length = worker.held.front().map_or(0, |held| held.frame_length);
+        let frame = worker.mailbox.first_slot()[..length].to_vec();
+        let asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
+        let held = worker.held.front_mut();
+        let held = held.filter(|held| !held.owed.arrived().left_early);
+        if let (Some(step), Some(renderer), Some(held)) = (step, renderer, held) {
+            let mut pages = held.owed.arrived().pages.take().unwrap_or_default();
+            if let Some(status) = pages.take(step, asker, &renderer) {
+                let open = OpenQuestion {
+                    exchange: held.owed.exchange(),
+                    worker: index,
+                    server,
+                    payload: Box::default(),
+                };
+                held.has_open_question = true;
+                let later = async move {
+                    pages.go_on(status).await;
+                    FoundAnswer::Pages(pages)
+                };
+                self.open_questions.open(open, Box::pin(later));
+                return Ok(());
+            }
+        }
+        worker.mailbox.answer_room()[..4].fill(0);
+        worker.mailbox.answer();
+        Ok(())
+    }
+
     /// Answers a question that had to wait, if its worker still waits.
-    fn answer_open(&mut self, open: &OpenQuestion, resolver: SubrequestResolver) {
+    fn answer_open(&mut self, open: &OpenQuestion, found: FoundAnswer) {
         let OpenQuestion {
             exchange,
             worker: index,
             server,
             payload,
         } = open;
-        let held = self.worker(*index).and_then(|worker| worker.held.front());
-        if !held.is_some_and(|held| held.owed.is_to(exchange)) {
+        let Some(worker) = self.worker(*index) else {
             return;
-        }
-        let answered = self.answer_question(*index, *server, payload, Some(resolver));
-        if let Err(Broken(what)) = answered {
-            self.kill_broken(*index, what);
+        };
+        let held = worker.held.front_mut();
+        let Some(held) = held.filter(|held| held.owed.is_to(exchange)) else {
+            return;
+        };
+        held.has_open_question = false;
+        match found {
+            FoundAnswer::Resolver(resolver) => {
+                let answered = self.answer_question(*index, *server, payload, Some(resolver));
+                if let Err(Broken(what)) = answered {
+                    self.kill_broken(*index, what);
+                }
+            }
+            FoundAnswer::Pages(mut pages) => {
+                let room = worker.mailbox.answer_room();
+                room[..4].fill(0);
+                if !held.owed.arrived().left_early {
+                    pages.write(room);
+                    exchange.borrow_mut().pages = Some(pages);
+                }
+                worker.mailbox.answer();
+            }
         }
     }
 }
@@ -91,8 +153,8 @@ impl Pool {
             for (open, later) in new {
                 let pool = self.clone();
                 spawn_local(async move {
-                    let resolver = later.await;
-                    pool.borrow().answer_open(&open, resolver);
+                    let found = later.await;
+                    pool.borrow().answer_open(&open, found);
                 });
             }
         }

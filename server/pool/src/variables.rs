@@ -45,7 +45,15 @@ fn server(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8],
         b"SERVER_PORT",
         Decimal::new(call.connection.server_port.into()).text(),
     );
-    add(b"SERVER_PROTOCOL", call.line.protocol);
+    let protocol = call.line.protocol;
+    add(
+        b"SERVER_PROTOCOL",
+        if call.led.is_within {
+            b"INCLUDED"
+        } else {
+            protocol
+        },
+    );
     add(b"DOCUMENT_ROOT", call.path.document_root);
     if let Some(admin) = around.admin {
         add(b"SERVER_ADMIN", admin);

@@ -47,6 +47,8 @@ pub struct HeldRequest {
     pub tapped: bool,
     /// Whether the front's response went to the worker's filters.
     pub fetched: bool,
+    /// Whether the worker waits for the answer to a question in `open_questions`.
+    pub has_open_question: bool,
     pub deferring: Deferring,
 }
 

@@ -4,14 +4,14 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
 pub const RING_SIZE: usize = 262_144;
 pub const RING_OFFSET: usize = SLOTS_OFFSET + SLOTS as usize * SLOT_SIZE;
 /// The offset of the answer area. The front writes its answer to a worker's question there, as a
-/// request frame.
+/// request frame, or as the answer to [`record::PAGE`].
 pub const ANSWER_OFFSET: usize = RING_OFFSET + RING_SIZE;
 pub const ANSWER_SIZE: usize = 65_536;
 /// The offset of the order to inspect the worker: a text that ends with NUL.
@@ -219,7 +219,9 @@ pub struct Request {
     /// The verdicts on the parts of `Require` that need no user, with two bits for each.
     pub known: u64,
     /// 1: the worker reports the parts of the request's time. Otherwise 0.
-    pub traced: u64,
+    pub traced: u32,
+    /// 1: files of this place may be pages with server-side includes. Otherwise 0.
+    pub includes: u32,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,
@@ -346,6 +348,11 @@ pub mod record {
     pub const LOGGED_LATER: u16 = 1;
     /// The Log handlers have run.
     pub const LOGGED_LAST: u16 = 2;
+    /// A step of a page with server-side includes, which is the response of a sub-request. The
+    /// detail is the number of the server. The payload is a constant of [`page`](super::page), the
+    /// number of pages within which this page is run, a `u16` status, and for the first step the
+    /// question as in [`ASK`]. The answer is its length as a `u32`, then actions.
+    pub const PAGE: u16 = 20;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;
@@ -442,6 +449,27 @@ pub mod fixups {
     pub const HAND_BACK: u16 = 1;
     /// The frame's target answers (an internal redirect).
     pub const ELSEWHERE: u16 = 200;
+}
+
+/// The steps of a page with server-side includes, and the actions of the front's answer. An action
+/// is its byte, its length as a `u32`, and its bytes.
+pub mod page {
+    /// The first step.
+    pub const BEGIN: u8 = 0;
+    /// The first step of a page that is a part of the page before it.
+    pub const INCLUDED: u8 = 1;
+    /// Any other step. The status is that with which a part has failed, or 0.
+    pub const GO_ON: u8 = 2;
+    /// Bytes to print.
+    pub const PRINT: u8 = b'p';
+    /// A variable: name, NUL, value.
+    pub const SET: u8 = b'v';
+    /// Path and query of a part to run: the last action of an answer.
+    pub const RUN: u8 = b'u';
+    /// A `u16`: 0, [`PLAIN`], or the status with which the page fails.
+    pub const END: u8 = b'e';
+    /// The file has no includes.
+    pub const PLAIN: u16 = 1;
 }
 
 /// The kinds of the parts of a traced request's time.

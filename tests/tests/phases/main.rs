@@ -16,6 +16,7 @@ mod error_pages;
 mod front_answers;
 mod handed_back;
 mod handlers;
+mod included;
 mod indexes;
 mod leading;
 mod limits;

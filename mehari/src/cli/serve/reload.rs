@@ -371,7 +371,7 @@ impl Reloader {
         let log = self.logs.error.clone();
         let pool = Pool::start_exact(&site, folder.path(), log, resolver).await;
         let pool = pool.map_err(|error| error.to_string())?;
-        pool.resolve_with(self.front.subrequest_resolver());
+        pool.resolve_with(self.front.subrequest_resolver(), self.front.page_renderer());
         match self.front.profile_exactly(pool.clone(), choice) {
             Some(profiling) => Ok(ExactRun {
                 pool,

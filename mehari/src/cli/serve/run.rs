@@ -204,7 +204,8 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
         .for_each(|doubt| logs.error.warn(doubt));
     let listeners = bound.into_iter().map(|one| one.bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
-    pool.resolve_with(front.handle().subrequest_resolver());
+    let handle = front.handle();
+    pool.resolve_with(handle.subrequest_resolver(), handle.page_renderer());
     let secure = hosts.is_some();
     if let Some(hosts) = hosts {
         front.handle().replace_tls(hosts);

@@ -162,6 +162,7 @@ pub fn with_call<T>(
             folder_file: folder.map_or(b"", |folder| &folder.file),
             document_root: document_root(host, request.rule_state),
             file_mark: route.file_mark(),
+            has_includes: !settings.output.includes.are_off(),
         },
         connection: ConnectionFacts {
             scheme: scheme(request),

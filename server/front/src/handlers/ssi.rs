@@ -31,6 +31,8 @@ use variables::{TooLong, Variables};
 
 /// The response of an included path.
 pub enum Fetched {
+    /// The response is on its way already, behind what the page has printed.
+    Sent,
     Bytes(Vec<u8>),
     Page(Rc<Page>, Document),
 }
@@ -41,8 +43,14 @@ pub type Asking<'r, T> = Pin<Box<dyn Future<Output = Result<T, u16>> + 'r>>;
 /// Requests other paths of this server, under the rules that hold for clients. The pipeline
 /// implements this trait.
 pub trait Subrequests {
-    /// Returns the response of the path.
-    fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched>;
+    /// Returns the response of the path. Before the path is requested, the implementation may send
+    /// away what the page has printed.
+    fn fetch<'r>(
+        &self,
+        render: &'r Render,
+        target: Vec<u8>,
+        printed: &'r mut Vec<u8>,
+    ) -> Asking<'r, Fetched>;
     /// Returns the name of a path's file, if the request may read this file. The caller shows the
     /// file's size or date.
     fn file_of<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Vec<u8>>;
@@ -56,7 +64,7 @@ pub fn begin_page(
     request: &Request<'_>,
     route: &Route,
     target: &FileTarget,
-    subrequests: &'static dyn Subrequests,
+    subrequests: Box<dyn Subrequests>,
 ) -> Option<Result<HandlerOutcome, Problem>> {
     if route.settings.output.includes.are_off()
         || !matches!(request.method, b"GET" | b"HEAD" | b"POST")
@@ -94,7 +102,7 @@ pub fn begin_text(
     request: &Request<'_>,
     route: &Route,
     text: Text,
-    subrequests: &'static dyn Subrequests,
+    subrequests: Box<dyn Subrequests>,
 ) -> HandlerOutcome {
     let includes = &route.settings.output.includes;
     let is_parsed = includes.are_for(&route.file, Some(&text.media_type), || mode(&route.file));
@@ -158,34 +166,11 @@ fn later(
     request: &Request<'_>,
     route: &Route,
     source: Source,
-    subrequests: &'static dyn Subrequests,
+    subrequests: Box<dyn Subrequests>,
 ) -> Deferred {
     let settings = route.settings.clone();
-    let mut variables = Variables::default();
-    gateway::variables::each(
-        request,
-        route,
-        &shared.site(),
-        &shared.backends.cgi,
-        &mut |name, value| {
-            // A variable that exceeds the limit is missing in the page.
-            let _ = variables.put(name, value);
-        },
-    );
-    let document = Document::of(path_of(request.resource), route);
-    // These variables are missing in the page too if they exceed the limit.
-    let _ = describe(&mut variables, request, route, &source);
     let status = status(request);
-    // As in Apache, the parts see the variables of `SetEnv` at the page's place.
-    let set = settings.programs.set_env.iter();
-    let set = set.filter(|(name, _)| !settings.is_for_perl(name));
-    let base = OwnedRequest::of(request, Some(fields_for_parts(request)));
-    let render = Render::new(
-        shared.clone(),
-        base.with_variables(set),
-        variables,
-        subrequests,
-    );
+    let (render, document) = begin(shared, request, route, &source, subrequests);
     Box::pin(async move {
         let page = source.page(&render.shared, &settings).await?;
         let mut body = Vec::new();
@@ -198,6 +183,57 @@ fn later(
     })
 }
 
+/// A page that is the file of a request.
+pub struct FilePage {
+    pub resource: Rc<Resource>,
+    pub document: Document,
+}
+
+/// Begins to render a file that has includes, for a caller that sends the page itself.
+pub fn begin_file(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    resource: Rc<Resource>,
+    subrequests: Box<dyn Subrequests>,
+) -> (Render, FilePage) {
+    let source = Source::File(resource.clone());
+    let (render, document) = begin(shared, request, route, &source, subrequests);
+    (render, FilePage { resource, document })
+}
+
+fn begin(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    source: &Source,
+    subrequests: Box<dyn Subrequests>,
+) -> (Render, Document) {
+    let settings = &route.settings;
+    let mut variables = Variables::default();
+    // A variable that exceeds the limit is missing in the page.
+    let mut put = |name: &[u8], value: &[u8]| {
+        let _ = variables.put(name, value);
+    };
+    // As in Apache, the variables of the page's own request replace those of its main request.
+    let inherited = request.rule_state.map(|state| &state.inherited);
+    for (name, value) in inherited.into_iter().flatten() {
+        put(name, value);
+    }
+    let cgi = &shared.backends.cgi;
+    gateway::variables::each(request, route, &shared.site(), cgi, &mut put);
+    let document = Document::of(request.resource, route);
+    // These variables are missing in the page too if they exceed the limit.
+    let _ = describe(&mut variables, request, route, source);
+    // As in Apache, the parts see the variables of `SetEnv` at the page's place.
+    let set = settings.programs.set_env.iter();
+    let set = set.filter(|(name, _)| !settings.is_for_perl(name));
+    let base = OwnedRequest::of(request, Some(fields_for_parts(request)));
+    let base = base.with_variables(set);
+    let render = Render::new(shared.clone(), base, variables, subrequests);
+    (render, document)
+}
+
 /// Sets the variables that describe the page. Included programs see these variables too.
 fn describe(
     variables: &mut Variables,
@@ -207,6 +243,9 @@ fn describe(
 ) -> Result<(), TooLong> {
     if let Source::File(resource) = source {
         variables.modified = Some(resource.modified());
+    }
+    for name in variables::DATES {
+        variables.set(name, b"")?;
     }
     let name = route.file.rsplit(|byte| *byte == b'/').next();
     variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;

@@ -7,7 +7,8 @@ use crate::content::media;
 use crate::content::spool::Spooled;
 use crate::content::stat::{is_file, stat};
 use crate::content::{Answer, Content, FileTarget};
-use crate::handlers::{file, HandlerOutcome};
+use crate::handlers::{file, ssi, Backend, HandlerOutcome};
+use crate::pipeline::included::Inside;
 use crate::pipeline::{rules, start, status_page};
 use crate::request::{trace, Request};
 use crate::routing::{Route, RouteOutcome};
@@ -49,7 +50,7 @@ fn carry_out(
     }
     // As in Apache, a refusal or redirect of the front keeps only the handlers' err_headers_out.
     let by_front = declined.status == 0 && declined.file.is_none();
-    let mut work = match (declined.status, &declined.file) {
+    let work = match (declined.status, &declined.file) {
         (0, None) => as_routed(shared, request, body),
         (0, Some(file)) if file.starts_with(PROXY) => {
             to_back_end(shared, request, &file[PROXY.len()..], body)
@@ -67,20 +68,33 @@ fn carry_out(
             declined.document.as_deref(),
         ),
     };
-    if let HandlerOutcome::Answer(answer) = &mut work {
-        let is_own_error = by_front && answer.status >= 300 && answer.status != 304;
-        if let Some(media_type) = declined.media_type.as_ref().filter(|_| !is_own_error) {
-            let charset =
-                settings.and_then(|settings| media::default_charset(media_type, settings));
-            set_type(answer, media_type, charset);
-        }
-        if is_own_error {
-            add_lines(answer, &declined.marks.surviving(&declined.lines));
+    let (media_type, lines, marks) = (declined.media_type, declined.lines, declined.marks);
+    let type_line = media_type.map(|media_type| {
+        let charset = settings.and_then(|settings| media::default_charset(&media_type, settings));
+        type_line(&media_type, charset)
+    });
+    let add = move |answer: &mut Answer| {
+        if by_front && answer.status >= 300 && answer.status != 304 {
+            add_lines(answer, &marks.surviving(&lines));
         } else {
-            add_lines(answer, &declined.lines);
+            add_lines(answer, type_line.as_deref().unwrap_or_default());
+            add_lines(answer, &lines);
         }
+    };
+    match work {
+        HandlerOutcome::Answer(mut answer) => {
+            add(&mut answer);
+            HandlerOutcome::Answer(answer)
+        }
+        HandlerOutcome::Backend(Backend::Deferred(later)) => {
+            HandlerOutcome::Backend(Backend::Deferred(Box::pin(async move {
+                let mut answer = later.await?;
+                add(&mut answer);
+                Ok(answer)
+            })))
+        }
+        work => work,
     }
-    work
 }
 
 /// Returns the response without Perl. If Perl's response handler has declined, the file is sent.
@@ -91,6 +105,9 @@ fn as_routed(
 ) -> HandlerOutcome {
     match rules::route_again(shared, request) {
         Ok(route) if route.is_perls() => {
+            if let Some(page) = included(shared, request, &route) {
+                return page;
+            }
             let chosen = ChosenFile {
                 path: &route.file,
                 error: None,
@@ -215,6 +232,31 @@ fn sent_file(
     })
 }
 
+/// Returns the route to the file that Perl's response handler has declined to send, if the file may
+/// have server-side includes.
+pub fn route_to_page(route: &Route) -> Option<Route> {
+    if !route.is_perls() || route.settings.output.includes.are_off() {
+        return None;
+    }
+    let (name, found) = stat(&route.file).filter(|(_, found)| is_file(found))?;
+    let look = |path: &[u8]| stat(path).map(|(_, found)| found);
+    let target = FileTarget::new(name, &found, look);
+    Some(route.to_file(route.file.clone(), target))
+}
+
+/// Renders the file that Perl's response handler has declined to send. `None`: the file has no
+/// includes.
+fn included(shared: &Rc<Shared>, request: &Request<'_>, route: &Route) -> Option<HandlerOutcome> {
+    let route = route_to_page(route)?;
+    let RouteOutcome::File(target) = &route.outcome else {
+        return None;
+    };
+    let begun = ssi::begin_page(shared, request, &route, target, Box::new(Inside))?;
+    Some(begun.unwrap_or_else(|problem| {
+        status_page::refusal(shared, request, Some(&route.settings), problem.status)
+    }))
+}
+
 /// Returns the page of a status: the page that handlers have set, or else the configured page.
 /// `$r->custom_response` takes the same values as `ErrorDocument`.
 fn page(
@@ -234,12 +276,11 @@ fn page(
         .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
 }
 
-/// Replaces the media type of an answer. `charset`: its default character set.
-fn set_type(answer: &mut Answer, media_type: &[u8], charset: Option<&str>) {
+/// Returns the line of a media type. `charset`: its default character set.
+fn type_line(media_type: &[u8], charset: Option<&str>) -> Vec<u8> {
     let parameter = charset.map(|charset| format!("; charset={charset}"));
     let parameter = parameter.as_deref().unwrap_or_default().as_bytes();
-    let line = [b"Content-Type: ", media_type, parameter, b"\r\n"].concat();
-    add_lines(answer, &line);
+    [b"Content-Type: ", media_type, parameter, b"\r\n"].concat()
 }
 
 /// Adds the handlers' header lines. They replace the front's lines of the same name. Content-Length

@@ -2,13 +2,14 @@
 //! that apply to a client.
 
 use crate::content::includes::are_for;
+use crate::content::spool::Spooled;
 use crate::content::{Answer, Content};
 use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
 use crate::handlers::{through, Backend, BackendHead, HandlerOutcome};
 use crate::pipeline::rules::{self, Admission};
 use crate::pipeline::{declined, start, RequestContext, RequestSource};
 use crate::request::owned::OwnedRequest;
-use crate::request::{path_of, Protocol, Redirect, Request};
+use crate::request::{Protocol, Redirect, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_pool::{Body, Declined};
@@ -35,7 +36,12 @@ impl Drop for Counted {
 pub struct Inside;
 
 impl Subrequests for Inside {
-    fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched> {
+    fn fetch<'r>(
+        &self,
+        render: &'r Render,
+        target: Vec<u8>,
+        _printed: &'r mut Vec<u8>,
+    ) -> Asking<'r, Fetched> {
         Box::pin(async move { IncludedRequest { render }.fetch(target).await })
     }
 
@@ -77,8 +83,8 @@ impl IncludedRequest<'_> {
             return Ok(Fetched::Bytes(bytes.to_vec()));
         }
         let page = read(&self.render.shared, &resource, &route.settings).await?;
-        let path = context.redirect.as_ref().map(|to| path_of(&to.target));
-        let document = Document::of(path.unwrap_or_default(), route);
+        let target = context.redirect.as_ref().map(|to| &to.target[..]);
+        let document = Document::of(target.unwrap_or_default(), route);
         Ok(Fetched::Page(page, document))
     }
 
@@ -167,20 +173,34 @@ impl IncludedRequest<'_> {
                         return Box::pin(self.file_or_answer(context, route)).await;
                     }
                     Ok(BackendHead::Declined(declined, body)) => {
-                        let (request, settings) =
-                            (self.request(context), context.settings.as_deref());
-                        let work = declined::continue_declined(
-                            shared, &request, settings, *declined, body,
-                        );
-                        match backend {
-                            Backend::Perl(exchange, _) => through::begin(exchange, work)
-                                .unwrap_or_else(|(_, unfiltered)| unfiltered),
-                            _ => work,
+                        let page = declined::route_to_page(route);
+                        if let Some(page) = page.filter(|_| is_left_alone(&declined)) {
+                            return Box::pin(self.file_or_answer(context, &Rc::new(page))).await;
                         }
+                        self.declined(context, backend, *declined, body)
                     }
                     Ok(BackendHead::Elsewhere(..) | BackendHead::Upgrade(_)) => return Err(302),
                 },
             };
+        }
+    }
+
+    /// Goes on with a request that Perl's handlers have left to the front.
+    fn declined(
+        &self,
+        context: &RequestContext,
+        backend: Backend,
+        declined: Declined,
+        body: Option<Box<Spooled>>,
+    ) -> HandlerOutcome {
+        let (request, settings) = (self.request(context), context.settings.as_deref());
+        let shared = &self.render.shared;
+        let work = declined::continue_declined(shared, &request, settings, declined, body);
+        match backend {
+            Backend::Perl(exchange, _) => {
+                through::begin(exchange, work).unwrap_or_else(|(_, unfiltered)| unfiltered)
+            }
+            _ => work,
         }
     }
 }

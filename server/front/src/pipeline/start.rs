@@ -128,7 +128,7 @@ pub fn start_without_perl(
             Err(problem) => Err(problem),
         },
         RouteOutcome::File(target) => {
-            match ssi::begin_page(shared, request, route, target, &Inside)
+            match ssi::begin_page(shared, request, route, target, Box::new(Inside))
                 .unwrap_or_else(|| file(shared, request, route, target))
             {
                 Ok(HandlerOutcome::Answer(answer)) if may_edit => Ok(answer),

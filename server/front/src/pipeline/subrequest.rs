@@ -2,6 +2,7 @@
 //! PerlTransHandler that has changed the URI, and for an internal redirect in the worker.
 
 mod lookups;
+mod pages;
 
 use crate::handlers::perl;
 use crate::pipeline::access::challenge;
@@ -17,11 +18,12 @@ use mehari_config::Site;
 use mehari_http::path::{Path, UNUSUAL_BYTES};
 use mehari_http::problem::Problem;
 use mehari_net::address::Address;
-use mehari_pool::{Body, Call, Origin, PerlSettings, SubrequestQuestion};
+use mehari_pool::{Asker, Body, Call, Origin, PerlSettings, SubrequestQuestion};
 use std::net::IpAddr;
 use std::rc::Rc;
 
 pub use lookups::{resolver, MapAnswers};
+pub use pages::page_renderer;
 
 /// Gives `give` the call that a request for this target with this method would be. As in Apache,
 /// the rules see the fields and variables as the handlers of the asking request have left them. The
@@ -35,16 +37,7 @@ pub fn answer(
     give: &mut dyn FnMut(Call<'_>),
 ) -> Option<MapLookup> {
     let site = shared.site();
-    let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
-    let server_ip = address(question.asker.server_addr);
-    let peer = Peer {
-        remote_addr: address(question.asker.remote_addr)
-            .map_or_else(Address::default, Address::from),
-        server_addr: server_ip.map_or_else(Address::default, Address::from),
-        server_ip,
-        server_port: question.asker.server_port,
-        ..Peer::default()
-    };
+    let peer = peer_of(&question.asker);
     let news = question.news;
     let changed = news.changes.fields.as_deref().map(Fields::Owned);
     let fields = changed.unwrap_or(Fields::List(&question.asker.fields));
@@ -162,6 +155,18 @@ pub fn answer(
         give_call(&request, &route, &site, &refusal, give);
     }
     None
+}
+
+fn peer_of(asker: &Asker<'_>) -> Peer {
+    let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
+    let server_ip = address(asker.server_addr);
+    Peer {
+        remote_addr: address(asker.remote_addr).map_or_else(Address::default, Address::from),
+        server_addr: server_ip.map_or_else(Address::default, Address::from),
+        server_ip,
+        server_port: asker.server_port,
+        ..Peer::default()
+    }
 }
 
 /// Notes in the state what is known of a path that an alias of its section maps, or that is in a

@@ -179,6 +179,7 @@ impl<'a> ExpressionVariables<'a> {
                 .unwrap_or_default()
                 .as_bytes(),
             "SERVER_SOFTWARE" => concat!("Mehari/", env!("CARGO_PKG_VERSION")).as_bytes(),
+            "SERVER_PROTOCOL" if self.is_within() => b"INCLUDED",
             "SERVER_PROTOCOL" => request.protocol.name(),
             "REQUEST_SCHEME" => canonical::scheme(request, &self.host.names),
             "HTTPS" if peer.tls.is_some() => b"on",

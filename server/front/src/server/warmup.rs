@@ -32,6 +32,7 @@ pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
             file: None,
             asker: Asker {
                 method: b"GET",
+                target: url.target.as_bytes(),
                 remote_addr: CLIENT,
                 server_addr: CLIENT,
                 server_port: port.unwrap_or(80),

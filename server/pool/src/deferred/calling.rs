@@ -179,6 +179,7 @@ fn request_of(call: &DeferredCall, timeout: TimeLimits) -> Call<'_> {
             folder: b"",
             folder_file: b"",
             file_mark: 0,
+            has_includes: false,
         },
         connection: ConnectionFacts {
             scheme: b"",

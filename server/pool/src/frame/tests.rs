@@ -33,6 +33,7 @@ fn frame() -> Vec<u8> {
             folder: b"",
             folder_file: b"",
             file_mark: 0,
+            has_includes: false,
         },
         connection: ConnectionFacts {
             scheme: b"http",

@@ -28,6 +28,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
             folder: b"",
             folder_file: b"",
             file_mark: 0,
+            has_includes: false,
         },
         connection: ConnectionFacts {
             scheme: b"https",

@@ -31,7 +31,8 @@ Apache::Include - include another page of this server
 
 =head1 DESCRIPTION
 
-The output of the page becomes a part of the response.
+The output of the page becomes a part of the response. Server-side includes in the page are
+processed.
 
 =head1 CLASS METHODS
 

@@ -97,7 +97,8 @@ Dies: use lookup_file.
 =head1 DIFFERENCES
 
 A sub-request can run handlers, scripts on the rungs C<registry> and C<perlrun>, PSGI applications
-and CGI programs, and can send files. A rung is the way in which a script runs. For a script on the
+and CGI programs, and can send files and pages with server-side includes. No other output filter of
+the server runs for a file. A rung is the way in which a script runs. For a script on the
 rung C<fork>, the sub-request starts a process.
 
 =head1 SEE ALSO

@@ -67,12 +67,12 @@ impl Render {
         for (name, value) in attributes.iter().filter(|(name, _)| name != "onerror") {
             let target = self.target(name, &self.put_in(value, manner)?, document)?;
             seen = true;
-            match (self.fetch(target).await, instead) {
-                (Ok(bytes), _) => into.extend_from_slice(&bytes),
+            match (self.fetch(target, into).await, instead) {
+                (Ok(()), _) => {}
                 (Err(why), None) => return Err(why),
                 (Err(_), Some((_, value))) => {
                     let target = self.target("virtual", &self.put_in(value, manner)?, document)?;
-                    into.extend_from_slice(&self.fetch(target).await?);
+                    self.fetch(target, into).await?;
                 }
             }
         }
@@ -240,7 +240,7 @@ impl Render {
                             target.extend_from_slice(&query);
                         }
                     }
-                    into.extend_from_slice(&self.fetch(target).await?);
+                    self.fetch(target, into).await?;
                 }
                 "cmd" => return Err(
                     "exec cmd is not supported; expected exec cgi, or include virtual of a program"

@@ -8,6 +8,7 @@ use crate::content::includes::condition::{Condition, LazyCondition};
 use crate::content::includes::page::{Page, PagePart, ELEMENTS};
 use crate::request::owned::OwnedRequest;
 use crate::request::variables::ExpressionVariables;
+use crate::request::{path_of, query_of};
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -29,7 +30,7 @@ pub struct Render {
     pub base: OwnedRequest,
     /// The variables. As in Apache, all pages of a request share them.
     pub variables: RefCell<Variables>,
-    pub subrequests: &'static dyn Subrequests,
+    pub subrequests: Box<dyn Subrequests>,
     depth: Cell<u32>,
     elements: Cell<u32>,
     slice: Cell<Instant>,
@@ -39,13 +40,16 @@ pub struct Render {
 pub struct Document {
     /// The page's path, percent-encoded as in the request.
     pub path: Vec<u8>,
+    pub query: Vec<u8>,
     /// The folder of the page's file, with the final slash.
     pub folder: Vec<u8>,
     pub settings: Arc<Settings>,
 }
 
 impl Document {
-    pub fn of(path: &[u8], route: &Route) -> Document {
+    /// Returns the place of a page that this target has.
+    pub fn of(target: &[u8], route: &Route) -> Document {
+        let path = path_of(target);
         let file = if route.script_name.is_empty() {
             path.to_vec()
         } else {
@@ -53,6 +57,7 @@ impl Document {
         };
         Document {
             path: path.to_vec(),
+            query: query_of(target).to_vec(),
             folder: folder_of(&file).to_vec(),
             settings: route.settings.clone(),
         }
@@ -88,12 +93,21 @@ impl Manner {
 /// The reason for which an element failed.
 pub type ElementError = String;
 
+/// Counts a page as one level while the page is rendered. A worker may leave a page before its end.
+struct Deeper<'r>(&'r Cell<u32>);
+
+impl Drop for Deeper<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 impl Render {
     pub fn new(
         shared: Rc<Shared>,
         base: OwnedRequest,
         variables: Variables,
-        subrequests: &'static dyn Subrequests,
+        subrequests: Box<dyn Subrequests>,
     ) -> Render {
         Render {
             shared,
@@ -118,11 +132,26 @@ impl Render {
                 self.complain(document, "pages include one another too deeply");
                 return Err(500);
             }
+            if self.depth.get() > 0 {
+                self.show_query(document);
+            }
             self.depth.set(self.depth.get() + 1);
-            let done = self.parts(page, document, into).await;
-            self.depth.set(self.depth.get() - 1);
-            done
+            let _deeper = Deeper(&self.depth);
+            self.parts(page, document, into).await
         })
+    }
+
+    /// Sets the variables about the query of an included page. As in Apache, they stay set, and a
+    /// page without a query changes nothing.
+    fn show_query(&self, document: &Document) {
+        if document.query.is_empty() {
+            return;
+        }
+        let plain = percent::decode_lenient(&document.query);
+        let mut variables = self.variables.borrow_mut();
+        // A variable that exceeds the limit keeps its value.
+        let _ = variables.put(b"QUERY_STRING", &document.query);
+        let _ = variables.set(b"QUERY_STRING_UNESCAPED", &plain);
     }
 
     async fn parts(&self, page: &Page, document: &Document, into: &mut Vec<u8>) -> Result<(), u16> {
@@ -239,19 +268,22 @@ impl Render {
         text.map_err(|too_long| too_long.to_string())
     }
 
-    /// Requests another path and returns the response.
-    pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, ElementError> {
+    /// Requests another path and appends the response.
+    pub async fn fetch(&self, target: Vec<u8>, into: &mut Vec<u8>) -> Result<(), ElementError> {
         let shown = target.escape_ascii().to_string();
-        let mut into = Vec::new();
-        match self.subrequests.fetch(self, target).await {
-            Ok(Fetched::Bytes(bytes)) => Ok(bytes),
+        let failed = |status| format!("{shown} answers {status}");
+        match self.subrequests.fetch(self, target, into).await {
+            Ok(Fetched::Sent) => {}
+            Ok(Fetched::Bytes(bytes)) => into.extend_from_slice(&bytes),
             Ok(Fetched::Page(page, document)) => {
-                let done = self.page(&page, &document, &mut into).await;
-                done.map_err(|status| format!("{shown} answers {status}"))?;
-                Ok(into)
+                let mut printed = Vec::new();
+                let done = self.page(&page, &document, &mut printed).await;
+                done.map_err(failed)?;
+                into.extend_from_slice(&printed);
             }
-            Err(status) => Err(format!("{shown} answers {status}")),
+            Err(status) => return Err(failed(status)),
         }
+        Ok(())
     }
 
     pub fn complain(&self, document: &Document, text: &str) {

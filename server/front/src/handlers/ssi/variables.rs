@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 /// The most bytes of all variables together, and the most bytes of an expanded text.
 const MOST: usize = 1 << 20;
+/// The variables whose values depend on the date format. As in Apache, programs see them empty.
+pub const DATES: [&[u8]; 3] = [b"DATE_GMT", b"DATE_LOCAL", b"LAST_MODIFIED"];
 
 /// The error for a variable or a text that would exceed the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +23,8 @@ pub struct Variables {
     /// The names of the variables that included programs get in addition to the request's
     /// variables.
     own: BTreeSet<Vec<u8>>,
+    /// The names of those of them that were set since [`Variables::take_changed`].
+    changed: BTreeSet<Vec<u8>>,
     pub modified: Option<SystemTime>,
 }
 
@@ -40,7 +44,17 @@ impl Variables {
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
         self.put(name, value)?;
         self.own.insert(name.to_vec());
+        self.changed.insert(name.to_vec());
         Ok(())
+    }
+
+    /// Calls `take` with each variable that was set since the last call.
+    pub fn take_changed(&mut self, mut take: impl FnMut(&[u8], &[u8])) {
+        for name in std::mem::take(&mut self.changed) {
+            if let Some(value) = self.known.get(&name) {
+                take(&name, value);
+            }
+        }
     }
 
     pub fn own(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
@@ -63,14 +77,12 @@ impl Variables {
     }
 
     pub fn all(&self, format: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
-        const DATES: [&[u8]; 3] = [b"DATE_GMT", b"DATE_LOCAL", b"LAST_MODIFIED"];
         let dates = DATES
             .into_iter()
             .filter_map(|name| Some((name.to_vec(), self.value(name, format)?)));
-        let known = self
-            .known
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone()));
+        let known = self.known.iter();
+        let known = known.filter(|(name, _)| !DATES.contains(&&name[..]));
+        let known = known.map(|(name, value)| (name.clone(), value.clone()));
         dates.chain(known).collect()
     }
 

@@ -55,7 +55,7 @@ pub fn respond(
         let line = format!("Content-Encoding: {coding}\r\n");
         text.lines.extend_from_slice(line.as_bytes());
     }
-    ssi::begin_text(shared, request, route, text, &Inside)
+    ssi::begin_text(shared, request, route, text, Box::new(Inside))
 }
 
 fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {
