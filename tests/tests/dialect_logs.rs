@@ -32,8 +32,7 @@ fn logs_of_all_hosts_have_the_lines_that_they_have_in_apache() {
             }
         }
         let lines = |name: &str| {
-            let text = server.site.read(&format!("logs/{name}"));
-            let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+            let mut lines = server.site.lines(&format!("logs/{name}"));
             // Processes of Apache may write the lines of two requests in another order.
             lines.sort();
             lines

@@ -64,18 +64,20 @@ static SV *file_name(pTHX_ const mehari_rec *rec)
 
 bool mehari_rec_is_within(const mehari_rec *rec) { return rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN; }
 
-mehari_text mehari_rec_asked(const mehari_rec *rec)
+/* Returns the record of the client's request. */
+static const mehari_rec *first(const mehari_rec *rec)
 {
-  while (rec->main)
-    rec = rec->main;
-  return sent(rec, MEHARI_TEXT_TARGET);
+  while (rec->main || rec->prev)
+    rec = rec->main ? rec->main : rec->prev;
+  return rec;
 }
+
+mehari_text mehari_rec_asked(const mehari_rec *rec) { return sent(first(rec), MEHARI_TEXT_TARGET); }
 
 /* Returns the client's request line. As in Apache, redirects and sub-requests have the same. */
 static SV *the_request(pTHX_ const mehari_rec *rec)
 {
-  while (rec->main || rec->prev)
-    rec = rec->main ? rec->main : rec->prev;
+  rec = first(rec);
   /* A handler may have set another method. */
   const mehari_job *came = rec->restated ? &rec->came : &rec->job;
   mehari_text method = mehari_job_text(came, came->frame->text[MEHARI_TEXT_METHOD]), target = sent(rec, MEHARI_TEXT_TARGET),

@@ -120,6 +120,17 @@ impl Site {
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
+
+    /// Returns the complete lines of a log. A line that is being written may end at the end of a
+    /// page of memory, so it is left out.
+    pub fn lines(&self, name: &str) -> Vec<String> {
+        let text = self.read(name);
+        let lines = text.split_inclusive('\n');
+        lines
+            .filter_map(|line| line.strip_suffix('\n'))
+            .map(str::to_owned)
+            .collect()
+    }
 }
 
 fn copy_tree(from: &Path, to: &Path) {

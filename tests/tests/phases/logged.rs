@@ -122,8 +122,7 @@ fn logged(server: &Server, target: &str, line: usize) -> Vec<String> {
     let mut lines = Vec::new();
     assert!(
         eventually(PATIENCE, || {
-            let text = server.site.read("access.log");
-            lines = text.lines().map(str::to_owned).collect();
+            lines = server.site.lines("access.log");
             lines.len() > line
         }),
         "{target} has no access line"
@@ -167,8 +166,7 @@ fn access_line_says_what_handlers_of_the_response_and_of_the_log_have_changed() 
 fn lines_of(server: &Server, count: usize) -> Vec<String> {
     let mut lines = Vec::new();
     eventually(PATIENCE, || {
-        let text = server.site.read("access.log");
-        lines = text.lines().map(str::to_owned).collect();
+        lines = server.site.lines("access.log");
         lines.len() >= count
     });
     lines
