@@ -174,6 +174,11 @@ impl WorkerExchange {
         self.pool.borrow().answer_rules(&self.shared, call);
     }
 
+    /// Whether the worker waits to filter the front's response.
+    pub fn has_fetch(&self) -> bool {
+        self.arrived(|arrived| arrived.fetch.is_some())
+    }
+
     /// Returns the worker's request to filter the front's response, only once.
     pub fn take_fetch(&self) -> Option<Box<Fetch>> {
         self.arrived(|arrived| arrived.fetch.take())

@@ -59,7 +59,7 @@ impl IncludedRequest<'_> {
     /// Requests the part. The error is the status of a refusal.
     async fn fetch(&self, target: Vec<u8>) -> Result<Fetched, u16> {
         let (mut counted, route) = self.admitted(target).await?;
-        if route.settings.runs_phases() {
+        if route.settings.runs_phases() || route.is_filtered() {
             self.answered(&mut counted.context, &route).await
         } else {
             self.file_or_answer(&mut counted.context, &route).await
@@ -170,18 +170,50 @@ impl IncludedRequest<'_> {
                     Ok(BackendHead::Declined(declined, _))
                         if is_left_alone(&declined) && is_file(route) =>
                     {
-                        return Box::pin(self.file_or_answer(context, route)).await;
+                        let found = Box::pin(self.file_or_answer(context, route)).await?;
+                        return self.filtered(backend, found).await;
                     }
                     Ok(BackendHead::Declined(declined, body)) => {
                         let page = declined::route_to_page(route);
                         if let Some(page) = page.filter(|_| is_left_alone(&declined)) {
-                            return Box::pin(self.file_or_answer(context, &Rc::new(page))).await;
+                            let page = Rc::new(page);
+                            let found = Box::pin(self.file_or_answer(context, &page)).await?;
+                            return self.filtered(backend, found).await;
                         }
                         self.declined(context, backend, *declined, body)
                     }
                     Ok(BackendHead::Elsewhere(..) | BackendHead::Upgrade(_)) => return Err(302),
                 },
             };
+        }
+    }
+
+    /// Passes an included file through Perl's output filters, if the worker waits for it. A page
+    /// passes none, because the worker would wait for others that run the page's parts.
+    async fn filtered(&self, backend: Backend, found: Fetched) -> Result<Fetched, u16> {
+        let (exchange, bytes) = match (backend, found) {
+            (Backend::Perl(exchange, _), Fetched::Bytes(bytes)) if exchange.has_fetch() => {
+                (exchange, bytes)
+            }
+            (_, found) => return Ok(found),
+        };
+        let answer = Answer {
+            status: 200,
+            lines: Vec::new(),
+            content: Content::Bytes(bytes),
+        };
+        let Ok(HandlerOutcome::Backend(mut filters)) =
+            through::begin(exchange, HandlerOutcome::Answer(answer))
+        else {
+            return Err(500);
+        };
+        match poll_fn(|cx| filters.poll_head(cx)).await {
+            Ok(BackendHead::Response(head)) if head.status < 300 => {
+                body(&mut filters).await.map(Fetched::Bytes)
+            }
+            Ok(BackendHead::Response(head)) => Err(head.status),
+            Ok(_) => Err(500),
+            Err(fault) => Err(fault.status()),
         }
     }
 

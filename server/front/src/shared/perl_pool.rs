@@ -155,6 +155,14 @@ impl PerlExchange {
         }
     }
 
+    /// Whether Perl's filters wait for the front's response.
+    pub fn has_fetch(&self) -> bool {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.has_fetch(),
+            PerlExchange::StandIn(_) => false,
+        }
+    }
+
     /// Returns the worker's request to pass the front's response through Perl's filters. A second
     /// call returns `None`.
     pub fn take_fetch(&self) -> Option<Box<Fetch>> {
