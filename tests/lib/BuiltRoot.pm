@@ -2,9 +2,9 @@ package BuiltRoot;
 # A Debian root (DebianRoot.pm) with a clone of the last commit in /srv/mehari, in which mehari and
 # the tests of the rungs are built. tests/perls and tests/kernels use this module.
 #
-# The root of the oldest suite builds. The roots of later suites use this build, because a newer
-# glibc runs it. Roots and builds are kept in target/perls for the next run, which builds only what
-# the commits since then have changed.
+# The root of the oldest suite builds. The roots of later suites begin with this build, because a
+# newer glibc runs it. Roots and the build are kept in target/perls for the next run, which builds
+# only what the commits since then have changed.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -48,26 +48,21 @@ sub packages {
     return sort keys %names;
 }
 
-# Takes the build of this run's first root, or makes it. The build is kept for the next run. A kept
-# build of an older suite serves as well.
+# Builds, from the build of this run's first root, or from the newest kept build of this suite or an
+# older one. The first root's build is kept.
 sub build {
     my ($self) = @_;
-    if ($built) {
-        $self->in_place('rm -rf srv/mehari');
-        return $self->restore($built);
-    }
-    my $crates  = "$KEPT/crates-$self->{suite}.tar";
-    my ($newest) = sort { -M $a <=> -M $b } grep { -e } map { "$KEPT/crates-$_.tar" } @SUITES[0 .. place($self->{suite})];
+    my ($newest) = $built // sort { -M $a <=> -M $b } grep { -e } map { "$KEPT/crates-$_.tar" } @SUITES[0 .. place($self->{suite})];
     $self->restore($newest) if defined $newest;
-    believe($self);
+    $self->believe;
     my $said = '';
     my $status = $self->run('{ cargo build --locked -p mehari && perl tests/all --perl-side --no-run; } 2>&1', \%BUILD, sub { $said .= $_[0] });
-    $self->in_place('git -C srv/mehari rev-parse HEAD >srv/mehari/target/commit') unless $status;
-    $self->save($crates, 'srv/mehari/target') if -d "$self->{path}/srv/mehari/target";
+    if (!$built) {
+        $self->in_place('git -C srv/mehari rev-parse HEAD >srv/mehari/target/commit') unless $status;
+        $built = "$KEPT/crates-$self->{suite}.tar";
+        $self->save($built, 'srv/mehari/target');
+    }
     die "mehari does not build there:\n$said\n" if $status;
-    my $checkout = DebianRoot::folder() . '/checkout.tar';
-    $self->save($checkout, 'srv/mehari');
-    $built = $checkout;
 }
 
 # Cargo compares times, and a new clone is newer than every build. The files that have not changed
