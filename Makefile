@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages image portable own cross install-program clean help perl debug rust
+.PHONY: build serve test fresh perls kernels sanitize programs check peers fuzz soak manual docs install deb packages image portable own cross install-program clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -39,6 +39,10 @@ fresh: rust ## the two commands of README.md in new minimal Debian roots (SUITES
 perls: rust ## the Perl side and the rungs with perl 5.32 to 5.42, in minimal Debian roots (ROOTS="bullseye sid unthreaded ...")
 	@packaging/install-needs fresh
 	$(PERL) tests/perls $(ROOTS)
+
+kernels: rust ## the rung rewind on the kernels of Debian 12 and 13, in virtual machines that qemu emulates (GUESTS="bookworm-never trixie ...")
+	@packaging/install-needs fresh kernels
+	$(PERL) tests/kernels $(GUESTS)
 
 sanitize: ## run what finds undefined behaviour: the XS under sanitizers and a debugging perl (SUITES="asan debugging miri tsan")
 	@packaging/install-needs build test sanitize

@@ -258,6 +258,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("protects", "my $page = unpack('J', pack 'p', my $text = 'x' x 8192); syscall 10, $page & ~4095, 4096, 1;"),
     ("closes all", "require POSIX; POSIX::close($_) for 0 .. 200;"),
     ("shrinks the heap", "syscall 12, 0x1000;"),
+    ("exits in a handler that perl does not defer", "POSIX::sigaction(POSIX::SIGUSR1(), POSIX::SigAction->new(sub { exit })); kill USR1 => getpgrp; 1 while 1;"),
     ("masks signals", "require POSIX; POSIX::sigprocmask(POSIX::SIG_BLOCK(), POSIX::SigSet->new(1 .. 31));"),
     ("fills memory", "my @all; push @all, 'x' x (1 << 20 | $_) for 1 .. 60; my $deep; $deep = sub { $_[0] and $deep->($_[0] - 1) }; no warnings; $deep->(20000);"),
     ("deep pattern", "('ab' x DEPTH) =~ /^(?:(a)|b)*$/;"),

@@ -7,6 +7,7 @@
  * worker waits for the child's end. */
 #include "process/process.h"
 #include "response/response.h"
+#include "rewind/rewind.h"
 #include "script/script.h"
 #include "trace/trace.h"
 #include <errno.h>
@@ -254,7 +255,7 @@ static int read_mark(const char *file, int manner, uint64_t *mark)
   return 0;
 }
 
-mehari_forked mehari_fork_serve(bool to_its_end)
+static mehari_forked serve(bool to_its_end)
 {
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
   char file[4097];
@@ -288,4 +289,14 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   if (mehari_is_template_child)
     atomic_store(mehari_mailbox_child(), getpid());
   return go_on(ordered, file, &ending);
+}
+
+/* A rewound process may give its request to another process, too. What it knows of the mailbox then
+ * changes. */
+mehari_forked mehari_fork_serve(bool to_its_end)
+{
+  mehari_key_open();
+  mehari_forked served = serve(to_its_end);
+  mehari_key_close();
+  return served;
 }

@@ -72,13 +72,14 @@ static bool receive_order(mehari_order *order, order_files *files)
 
 #define USELESS 3 /* children in a row that served only one request: rewinding then stops */
 
+#define UNKNOWN_TURN 72 /* the status of a process that finds `turn` overwritten */
 #define TURN_MARK UINT64_C(0x6d6568617269)
 #define NOT_NEEDED 74 /* the status of a child whose worker needs this script no more */
 
 /* The state that survives a rewind and that the template reads after a child has died. The mailbox
  * tells how far the child has come with the request (mailbox/progress.c). */
 static struct {
-  uint64_t mark; /* TURN_MARK, unless a script has emptied this memory */
+  uint64_t mark; /* TURN_MARK, unless a script has overwritten this memory */
   /* The order whose end the worker waits for; 0: none. This number is set before the order is taken
    * from the socket, and cleared after the report of the order's end. */
   _Atomic uint64_t owed;
@@ -139,6 +140,9 @@ static void tell_rung(void)
 
 void mehari_template_child_leaves(pTHX_ uint16_t detail)
 {
+  mehari_key_open();
+  if (turn->mark != TURN_MARK)
+    _exit(UNKNOWN_TURN);
   bool used_descriptor = mehari_stdout_was_written() && !(rewinds && mehari_stdout_empty());
   atomic_store(&turn->used_descriptor, used_descriptor);
   atomic_store(mehari_mailbox_child(), 0);
@@ -223,6 +227,8 @@ static void await_request(pTHX_ mehari_script *script)
   pid_t self = getpid();
   if (rewinds) {
     lead_group();
+    mehari_key_take();
+    mehari_key_guard(turn, sizeof *turn);
     mehari_rewind_begin(aTHX);
     atomic_store(&turn->used_descriptor, false);
   }
@@ -232,6 +238,7 @@ static void await_request(pTHX_ mehari_script *script)
     lead_group();
   atomic_store(mehari_mailbox_child(), self);
   mehari_serving = mehari_is_template_child = true;
+  mehari_key_close();
   if (manner == MEHARI_TO_SERVE)
     mehari_worker_serve_once(aTHX);
   mehari_program_run(aTHX_ script, task);
@@ -315,7 +322,7 @@ static void keep_child(pTHX_ mehari_script *script)
     leave(aTHX);
   /* Without this memory the template does not know its orders. Its end tells the worker. */
   if (turn->mark != TURN_MARK || (rewinds && !mehari_rewind_is_sound()))
-    _exit(72);
+    _exit(UNKNOWN_TURN);
   tell_death(child, status);
   if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();

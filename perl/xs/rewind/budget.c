@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define PICTURES 1024
+#define TABLE_SIZE (PICTURES * sizeof *pictures + sizeof *has_said_refusal)
 
 typedef struct {
   _Atomic pid_t owner; /* a template, or the zygote for the base picture; 0: the entry is free */
@@ -21,7 +22,7 @@ static atomic_flag *has_said_refusal; /* behind the table */
 
 void mehari_pictures_open(void)
 {
-  pictures = mmap(NULL, PICTURES * sizeof *pictures + sizeof *has_said_refusal, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pictures = mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (pictures == MAP_FAILED)
     pictures = NULL;
   else
@@ -29,6 +30,12 @@ void mehari_pictures_open(void)
 }
 
 bool mehari_pictures_say_refusal(void) { return has_said_refusal && !atomic_flag_test_and_set(has_said_refusal); }
+
+void mehari_pictures_guard(void)
+{
+  if (pictures)
+    mehari_key_guard(pictures, TABLE_SIZE);
+}
 
 static uint64_t pages_of_all(void)
 {

@@ -6,6 +6,7 @@
  * A comparison of the number only detects a forked child, so it is harmless. Perl's own modules,
  * and the modules in the list below, read the number only for such comparisons. */
 #include "mehari.h"
+#include "rewind/rewind.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"
 
@@ -46,17 +47,25 @@ static bool is_compared(pTHX)
   }
 }
 
+static void refuse(const char *file, unsigned long line)
+{
+  char why[sizeof own->spoiled];
+  snprintf(why, sizeof why, "it asks for the number of its process at %.100s line %lu", file ? file : "?", line);
+  mehari_rewind_refuse(own, why);
+  own->refused = true;
+}
+
 static int pid_is_read(pTHX_ SV *value, MAGIC *magic)
 {
   PERL_UNUSED_ARG(value);
   PERL_UNUSED_ARG(magic);
   const char *file = PL_curcop ? CopFILE(PL_curcop) : NULL;
-  if (!mehari_serving || mehari_in_child || own->refused || is_compared(aTHX) || (file && is_harmless(file)))
+  if (!mehari_serving || mehari_in_child || is_compared(aTHX) || (file && is_harmless(file)))
     return 0;
-  char why[sizeof own->spoiled];
-  snprintf(why, sizeof why, "it asks for the number of its process at %.100s line %lu", file ? file : "?", PL_curcop ? (unsigned long)CopLINE(PL_curcop) : 0);
-  mehari_rewind_refuse(own, why);
-  own->refused = true;
+  mehari_key_open();
+  if (!own->refused)
+    refuse(file, PL_curcop ? (unsigned long)CopLINE(PL_curcop) : 0);
+  mehari_key_close();
   return 0;
 }
 

@@ -219,6 +219,8 @@ void mehari_rewind_begin(pTHX)
 {
   reset();
   own->child = getpid();
+  mehari_key_guard(own, sizeof *own);
+  mehari_pictures_guard();
   madvise(own, sizeof *own, MADV_DONTFORK);
   madvise((void *)own->image, own->pages * MEHARI_PAGE, MADV_DONTFORK);
   const mehari_rewind *base = mehari_rewind_base();

@@ -32,11 +32,17 @@ bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewoun
 bool mehari_rewind_is_refused_here(void);
 /* budget.c: true at the first call in any template of the zygote. */
 bool mehari_pictures_say_refusal(void);
+/* key.c: a protection key for memory that no script may write to. */
+void mehari_key_take(void); /* called in the child before its first request; the key is then open */
+void mehari_key_guard(void *at, size_t size); /* puts whole pages behind the key */
+void mehari_key_open(void);
+void mehari_key_close(void); /* called when the script begins to run */
 /* Takes the base picture, once. Called in the process that forks templates, before it forks one
  * that may rewind. */
 void mehari_rewind_prepare(pTHX_ bool where_room);
 /* base.c: called after the fork in a process that takes no picture. */
 void mehari_pictures_leave(void);
+void mehari_pictures_guard(void); /* budget.c: puts the table of the pictures behind the key */
 /* budget.c: in the zygote. */
 void mehari_pictures_open(void); /* called before the zygote forks */
 void mehari_pictures_release(pid_t owner); /* called after the template has ended */
