@@ -11,15 +11,24 @@
 #include <sys/mman.h>
 
 #ifdef __x86_64__
+#include <cpuid.h>
 
 static int key;
 static uint32_t closed; /* PKRU, the register of the keys, while the key is closed; 0: no key */
 
 static void set_keys(uint32_t rights) { __asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory"); }
 
+/* Whether the processor has keys and the kernel uses them. A filter of system calls may end a
+ * process that asks the kernel. */
+static bool has_keys(void)
+{
+  unsigned a, b, c = 0, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_OSPKE;
+}
+
 void mehari_key_take(void)
 {
-  key = KERNEL(SYS_pkey_alloc, 0, PKEY_DISABLE_WRITE);
+  key = has_keys() ? KERNEL(SYS_pkey_alloc, 0, PKEY_DISABLE_WRITE) : 0;
   if (key > 0)
     __asm__ volatile("rdpkru" : "=a"(closed) : "c"(0) : "rdx");
   mehari_key_open();
