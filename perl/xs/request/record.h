@@ -141,7 +141,7 @@ mehari_rec *mehari_rec_of(pTHX_ SV *self);
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; the record owns the text */
 /* Whether the request is a sub-request, or a part of a page that the front sends. */
 bool mehari_rec_is_within(const mehari_rec *rec);
-/* Returns the client's target (REQUEST_URI). As in Apache, redirects and sub-requests have the same. */
+/* Returns the client's target (REQUEST_URI). Redirects and sub-requests have the same. */
 mehari_text mehari_rec_asked(const mehari_rec *rec);
 /* Whether `$r->uri` is the path of the target, as in Apache until the path has been translated. */
 void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows);
