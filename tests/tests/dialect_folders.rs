@@ -408,7 +408,7 @@ fn folders_without_an_index_answer_each_method_as_in_apache() {
                  <Location /run>\nOptions +Indexes +ExecCGI\nSetHandler cgi-script\n</Location>\n",
             )
     };
-    let mut pair = Pair::start(site);
+    let pair = Pair::start(site);
     for (method, target, status) in [
         ("GET", "/plain/", 403),
         ("HEAD", "/plain/", 403),

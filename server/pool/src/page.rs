@@ -90,7 +90,7 @@ pub struct PageStep<'a> {
 
 pub enum StepKind<'a> {
     Begin {
-        question: SubrequestQuestion<'a>,
+        question: Box<SubrequestQuestion<'a>>,
         /// Whether the page is a part of the page before it.
         is_included: bool,
     },
@@ -125,7 +125,7 @@ impl Pages {
                 question,
                 is_included,
             } => {
-                let question = SubrequestQuestion { asker, ..question };
+                let question = SubrequestQuestion { asker, ..*question };
                 let begun = self.begin(depth, is_included, question, renderer);
                 begun.then_some(0)
             }

@@ -76,7 +76,7 @@ pub fn page_step(server: u16, payload: &[u8]) -> Result<PageStep<'_>, RecordRefu
     };
     let kind = match *kind {
         page::BEGIN | page::INCLUDED => StepKind::Begin {
-            question: question(server, rest)?,
+            question: Box::new(question(server, rest)?),
             is_included: *kind == page::INCLUDED,
         },
         page::GO_ON if rest.is_empty() => StepKind::GoOn(u16::from_ne_bytes(*status)),
