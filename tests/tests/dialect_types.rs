@@ -199,3 +199,64 @@ fn default_character_set_is_that_of_all_responses_without_one() {
         Some("text/html; charset=utf-8")
     );
 }
+
+/// What the name of a program's file says goes with its response, and not with its redirects. A CGI
+/// program that says no type has none, and in Apache the type of its name.
+#[test]
+fn names_of_programs_say_their_language_coding_and_type() {
+    const PRINTED: [(&str, &str); 6] = [
+        ("page", "Content-Type: text/plain\\n"),
+        (
+            "own",
+            "Content-Type: text/plain\\nContent-Language: it\\nContent-Encoding: x-own\\n",
+        ),
+        (
+            "same",
+            "Content-Type: text/plain\\nContent-Language: FR, it\\n",
+        ),
+        ("untyped", "X-Own: own\\n"),
+        ("away", "Location: http://example.org/\\n"),
+        ("inside", "Location: /page.html\\nX-Own: own\\n"),
+    ];
+    let site = || {
+        let mut builder = Server::builder()
+            .file("mime.types", TYPES)
+            .file("htdocs/page.html", "page")
+            .conf(
+                "TypesConfig @ROOT@/mime.types\n<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+                 DefaultLanguage fr\nAddLanguage de .de\nAddEncoding x-odd .odd\n\
+                 ScriptAlias /cgi/ @ROOT@/cgi/\nAlias /perl/ @ROOT@/perl/\n\
+                 <Location /perl>\nSetHandler perl-script\n\
+                 PerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\n\
+                 Options +ExecCGI\n</Location>\n",
+            );
+        for (name, head) in PRINTED {
+            let body = if head.contains("Location") { "" } else { name };
+            let text = format!("#!/usr/bin/perl\nprint qq{{{head}\\n{body}}};\n");
+            for place in ["cgi", "perl"] {
+                for end in ["pl", "de.pl", "odd.pl"] {
+                    builder = builder.file(&format!("{place}/{name}.{end}"), &text);
+                    let file = builder.folder_of(place).join(format!("{name}.{end}"));
+                    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                    std::fs::set_permissions(file, mode).expect("own file");
+                }
+            }
+        }
+        builder
+    };
+    let mut pair = Pair::start(site);
+    for (name, _) in PRINTED {
+        for place in ["cgi", "perl"] {
+            for end in ["pl", "de.pl", "odd.pl"] {
+                if (place, name) != ("cgi", "untyped") {
+                    pair.get(&format!("/{place}/{name}.{end}"));
+                }
+            }
+        }
+    }
+    let languages = |server: &Server, target: &str| server.get(target).field("content-language");
+    assert_eq!(
+        languages(pair.ours(), "/cgi/page.de.pl").as_deref(),
+        Some("de")
+    );
+}

@@ -49,7 +49,7 @@ static mehari_text next_language(mehari_text *list)
   return language;
 }
 
-/* Adds the languages of `more` that the list does not have. */
+/* Adds the languages of `more` that the list does not have, in lower case. */
 static void merge_languages(pTHX_ SV *list, mehari_text more)
 {
   while (more.length) {
@@ -59,8 +59,12 @@ static void merge_languages(pTHX_ SV *list, mehari_text more)
       mehari_text one = next_language(&known);
       is_known = one.length == language.length && !strncasecmp(one.at, language.at, one.length);
     }
-    if (!is_known)
+    if (!is_known) {
+      STRLEN end = SvCUR(list);
       sv_catpvf(list, ",%.*s", (int)language.length, language.at);
+      for (char *at = SvPVX(list) + end; *at; at++)
+        *at = toLOWER_A(*at);
+    }
   }
 }
 
@@ -131,15 +135,33 @@ void mehari_request_fill_head(pTHX)
   add_reason(aTHX_ rec);
 }
 
+/* Whether the script has printed a field. */
+static bool has_printed(const char *name)
+{
+  STRLEN length = strlen(name);
+  mehari_text lines = {mehari_response.lines, mehari_response.length};
+  while (lines.length) {
+    mehari_text line = mehari_first_line(&lines);
+    if (line.length > length && line.at[length] == ':' && !strncasecmp(line.at, name, length))
+      return true;
+  }
+  return false;
+}
+
 void mehari_request_complete_head(pTHX)
 {
   mehari_rec *rec = mehari_rec_of_head();
+  /* A template's child has no record. As in Apache, the page of a redirect has no properties of the
+   * script's file. */
+  bool has_content = mehari_rec_now && (mehari_response.status || !has_printed("Location"));
+  bool needs_type = has_content && !has_printed("Content-Type");
   mehari_rec_report_user(aTHX_ rec);
   if (!mehari_response.status)
     mehari_response.status = rec->status;
   add_tables(rec);
-  /* A template's child has no record. */
-  if (mehari_rec_now) {
+  if (has_content) {
+    if (needs_type)
+      add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, "Content-Type");
     add_own_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
     add_languages(aTHX_ rec);
   }

@@ -6,7 +6,7 @@ use super::reader::{Arrival, Reader};
 use super::ScriptHead;
 use mehari_observe::{ErrorLog, LogLevel, Origin};
 use mehari_pool::script_head::{self, Form};
-use mehari_pool::{held_open, Fault, Head};
+use mehari_pool::{held_open, Fault, Head, NamedContent};
 use std::fmt::Display;
 use std::future::Future;
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ pub struct ProgramOutput {
     /// The origin of lines about the request.
     pub origin: Origin,
     pub form: Form,
+    pub content: Option<Box<NamedContent>>,
 }
 
 /// A request that a program serves. If the exchange is dropped early, the client has gone: the
@@ -188,11 +189,17 @@ impl CgiExchange {
         else {
             return Err(Fault::BadResponse);
         };
-        let head = match script_head::parse(&bytes[..end], self.about.form) {
+        let mut head = match script_head::parse(&bytes[..end], self.about.form) {
             Ok(head) => head,
             Err(why) => return Err(self.malformed(why)),
         };
         bytes.drain(..end);
+        // As in Apache, an `nph-` program says all of its head.
+        if let (ScriptHead::Response(head), Some(content), Form::Parsed) =
+            (&mut head, &self.about.content, self.about.form)
+        {
+            head.add_named_content(content);
+        }
         let left = match &head {
             ScriptHead::Response(Head { content_length, .. }) => *content_length,
             ScriptHead::LocalRedirect { .. } | ScriptHead::Declined(_) | ScriptHead::Rules(_) => {

@@ -14,7 +14,7 @@
 use keeper::{Keeper, Work};
 use mehari_observe::{ErrorLog, Origin};
 use mehari_pool::variables::Surroundings;
-use mehari_pool::{script_head, Body, Call};
+use mehari_pool::{script_head, Body, Call, NamedContent};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -139,6 +139,7 @@ impl Cgi {
         let origin = origin(&program.call);
         let timeout = program.call.timeout.hard;
         let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
+        let content = NamedContent::of(&program.call.path);
         let command = self.command(program)?;
         let turn = self.take_turn()?;
         let (tell, started) = oneshot::channel();
@@ -161,6 +162,7 @@ impl Cgi {
             file,
             origin,
             form,
+            content,
         };
         Ok(CgiExchange::new(about, started, verdict, timeout))
     }

@@ -252,6 +252,93 @@ pub struct Head {
     pub marks: TableMarks,
 }
 
+/// What the name of a program's file says of its content (`AddEncoding`, `AddLanguage`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedContent {
+    coding: Vec<u8>,
+    languages: Vec<u8>,
+}
+
+impl NamedContent {
+    /// `None`: the name says nothing.
+    pub fn of(path: &MappedPath<'_>) -> Option<Box<NamedContent>> {
+        let says = !path.coding.is_empty() || !path.languages.is_empty();
+        says.then(|| {
+            Box::new(NamedContent {
+                coding: path.coding.to_vec(),
+                languages: path.languages.to_vec(),
+            })
+        })
+    }
+}
+
+impl Call<'_> {
+    /// Returns what the name of the script's file says of its content, if the worker has no `$r` to
+    /// add it itself.
+    pub(crate) fn named_content(&self) -> Option<Box<NamedContent>> {
+        use mehari_config::Rung::{PerlRun, Registry};
+        match self.task {
+            Task::Script {
+                rung: PerlRun | Registry,
+                ..
+            } => None,
+            Task::Script { .. } => NamedContent::of(&self.path),
+            _ => None,
+        }
+    }
+}
+
+impl Head {
+    /// Adds what the name of the program's file says. As in Apache, the name's coding replaces the
+    /// program's, the program's languages follow those of the name, and the page of a redirect has
+    /// none of it.
+    pub fn add_named_content(&mut self, content: &NamedContent) {
+        if self.is_redirect {
+            return;
+        }
+        if !content.coding.is_empty() {
+            self.take_fields(b"Content-Encoding");
+            self.add_field(b"Content-Encoding", &content.coding);
+        }
+        if !content.languages.is_empty() {
+            let mut all: Vec<Vec<u8>> = Vec::new();
+            let own = self.take_fields(b"Content-Language");
+            for list in [vec![content.languages.clone()], own].concat() {
+                for language in list.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+                    let language = language.to_ascii_lowercase();
+                    if !language.is_empty() && !all.contains(&language) {
+                        all.push(language);
+                    }
+                }
+            }
+            self.add_field(b"Content-Language", &all.join(&b","[..]));
+        }
+    }
+
+    fn add_field(&mut self, name: &[u8], value: &[u8]) {
+        for part in [name, b": ", value, b"\r\n"] {
+            self.lines.extend_from_slice(part);
+        }
+    }
+
+    /// Removes the fields of a name and returns their values.
+    fn take_fields(&mut self, name: &[u8]) -> Vec<Vec<u8>> {
+        let mut values = Vec::new();
+        let mut kept = Vec::with_capacity(self.lines.len() + 64);
+        for line in self.lines.split_inclusive(|&byte| byte == b'\n') {
+            let end = memchr::memchr(b':', line).unwrap_or(line.len());
+            if line[..end].eq_ignore_ascii_case(name) {
+                let value = line.get(end + 1..).unwrap_or_default();
+                values.push(value.trim_ascii().to_vec());
+            } else {
+                kept.extend_from_slice(line);
+            }
+        }
+        self.lines = kept;
+        values
+    }
+}
+
 /// The reason phrase that a program gives to a status. HTTP/2 has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {

@@ -1,7 +1,7 @@
 //! The front's handle on a request under way.
 
 use crate::arrived::{take_body, wait, Arrived, Owed, Shared};
-use crate::call::{Call, Fault, Fetch, Head, RequestNews, ResponseOutcome};
+use crate::call::{Call, Fault, Fetch, Head, NamedContent, RequestNews, ResponseOutcome};
 use crate::inner::Pool;
 use crate::logged::LogReport;
 use crate::script_head::ScriptHead;
@@ -18,6 +18,7 @@ impl Pool {
     pub fn submit(&self, call: Call<'_>) -> WorkerExchange {
         let mut inner = self.borrow();
         let prints_head = call.environment.parse_headers;
+        let content = call.named_content();
         let mut arrived = Arrived::new(Instant::now());
         if let Some(trace) = &call.trace {
             trace.note_queued();
@@ -33,6 +34,7 @@ impl Pool {
             shared,
             tap: None,
             prints_head,
+            content,
         }
     }
 }
@@ -46,6 +48,9 @@ pub struct WorkerExchange {
     /// Whether the program prints its own head. Otherwise the status of a handler's response is by
     /// default its return value.
     pub(crate) prints_head: bool,
+    /// What the name of the script's file says of its content. A worker that has `$r` adds it
+    /// itself.
+    pub(crate) content: Option<Box<NamedContent>>,
 }
 
 impl WorkerExchange {
@@ -70,6 +75,9 @@ impl WorkerExchange {
     fn settled(&self, mut head: ScriptHead) -> ScriptHead {
         if let ScriptHead::Response(head) = &mut head {
             head.may_be_conditional &= self.prints_head;
+            if let Some(content) = &self.content {
+                head.add_named_content(content);
+            }
         }
         head
     }

@@ -80,9 +80,10 @@ mod zygote;
 
 pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
-    InternalRedirect, LaterResolver, Login, MappedPath, MethodChanges, Named, Origin, PerlSettings,
-    Reason, RequestChanges, RequestLine, RequestNews, ResponseOutcome, RunningRequest,
-    ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task, TimeLimits, WarmupResolver,
+    InternalRedirect, LaterResolver, Login, MappedPath, MethodChanges, Named, NamedContent, Origin,
+    PerlSettings, Reason, RequestChanges, RequestLine, RequestNews, ResponseOutcome,
+    RunningRequest, ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task, TimeLimits,
+    WarmupResolver,
 };
 pub use configurator::Configurator;
 pub use crash_loop::CrashLoop;

@@ -254,7 +254,9 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, RecordRefusal> {
     }
     match location {
         Some(target) if target.starts_with(b"/") && !target.starts_with(b"//") => {
-            return Ok(ScriptHead::internal_redirect(target, &head.lines));
+            // The request begins anew, without the handlers' headers_out.
+            let kept = head.marks.surviving(&head.lines);
+            return Ok(ScriptHead::internal_redirect(target, &kept));
         }
         Some(_) => {
             head.status = 302;

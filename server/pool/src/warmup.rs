@@ -268,6 +268,7 @@ impl Pool {
     /// Gives a request to a warming zygote.
     fn submit_to(&self, slot: usize, call: Call<'_>) -> WorkerExchange {
         let prints_head = call.environment.parse_headers;
+        let content = call.named_content();
         let shared = Rc::new(RefCell::new(Arrived::new(Instant::now())));
         let mut inner = self.borrow();
         inner.active_requests += 1;
@@ -278,6 +279,7 @@ impl Pool {
             shared,
             tap: None,
             prints_head,
+            content,
         }
     }
 }

@@ -232,8 +232,7 @@ fn is_page_of_server(answer: &Answer) -> bool {
 }
 
 /// The beginning of Mehari's own pages.
-const OUR_PAGE: &str =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\"";
+const OUR_PAGE: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">";
 
 /// Returns the words of a text in sorted order.
 fn in_order(text: &str) -> String {

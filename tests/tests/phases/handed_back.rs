@@ -94,22 +94,17 @@ fn site() -> Builder {
     builder
 }
 
-/// Known differences from Apache:
-/// * A CGI program's redirect keeps the handlers' `headers_out`.
-/// * The redirect of a script with a status has no media type. In Apache, the script's name gives
-///   the type.
-/// * A POST that a PerlTransHandler has led elsewhere loses the handlers' fields if the page of an
-///   error answers, or a program that sends fields of the same names.
+/// Known difference from Apache: a POST that a PerlTransHandler has led elsewhere loses the handlers'
+/// fields if the page of an error answers, or a program that sends fields of the same names. The
+/// redirect of a CGI program keeps them.
 ///
 /// The folder `/with/` is not asked for, because Apache sends the fields of its index twice.
 fn is_known(request: &Request) -> bool {
     let target = request.target.as_str();
     let is_led_post = target.starts_with("/led") && request.method == "POST";
     let is_program = target.contains("/cgi/") || target.contains("/perl/");
-    ["/cgi/away", "/cgi/moved", "/perl/moved"]
-        .iter()
-        .any(|known| target.contains(known))
-        || (is_led_post && (!is_program || target.contains("/cgi/same")))
+    let differs = ["/cgi/same", "/cgi/away"];
+    is_led_post && (!is_program || differs.iter().any(|known| target.contains(known)))
 }
 
 #[test]

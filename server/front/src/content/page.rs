@@ -86,6 +86,25 @@ fn explained_html(status: u16, said: &str) -> String {
     )
 }
 
+/// Returns a redirect. Its page has a link for clients that do not follow redirects.
+pub fn redirect(status: u16, location: &[u8]) -> Answer {
+    let title = status::phrase(status);
+    let mut target = Vec::with_capacity(location.len());
+    html::push(location, "&#39;", &mut target);
+    let target = String::from_utf8_lossy(&target);
+    let text = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <title>{status} {title}</title></head>\n\
+         <body><h1>{title}</h1><p>The document has moved <a href=\"{target}\">here</a>.</p>\
+         </body></html>\n"
+    );
+    let mut answer = written(status, "text/html; charset=utf-8", text);
+    for part in [b"Location: ", location, b"\r\n"] {
+        answer.lines.extend_from_slice(part);
+    }
+    answer
+}
+
 /// Returns a page with a text of the configuration (`ErrorDocument 404 "text"`). As in Apache, the
 /// text is HTML.
 pub fn configured(status: u16, text: &str) -> Answer {

@@ -5,7 +5,7 @@
 //! not see: a place whose rules decide nothing, a name that is not this server's, and a page of
 //! another site that makes a browser send a request with the user's credentials.
 
-use crate::content::Answer;
+use crate::content::{page, Answer};
 use crate::request::{canonical, Request};
 use crate::routing::Route;
 use mehari_config::{HostNames, Settings};
@@ -62,8 +62,7 @@ pub fn answer(
 fn with_slash(request: &Request<'_>, route: &Route, names: &HostNames) -> Answer {
     let path = [&percent::encode_path(&route.path_info), &b"/"[..]].concat();
     let location = canonical::absolute(request, names, path);
-    let lines = [b"Location: ", &*location, b"\r\n"].concat();
-    Answer::new(301, lines)
+    page::redirect(301, &location)
 }
 
 /// Whether a `Require` has decided about the request. With `Satisfy any` and without `Allow` and

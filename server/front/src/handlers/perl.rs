@@ -279,19 +279,27 @@ fn path_translated(host: &Host, request: &Request<'_>, path_info: &[u8]) -> Vec<
 /// Returns the media type that a response has until the Perl handler sets another type. As in
 /// mod_mime, the suffixes of the path decide.
 fn media_type(route: &Route) -> Cow<'_, str> {
-    if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
-        return Cow::Borrowed("");
+    if has_record(route) {
+        media::type_by_name(named_file(route), &route.settings).unwrap_or_default()
+    } else {
+        Cow::Borrowed("")
     }
-    media::type_by_name(named_file(route), &route.settings).unwrap_or_default()
+}
+
+/// Whether Perl sees `$r`: in handlers, and in the scripts of mod_perl.
+fn has_record(route: &Route) -> bool {
+    matches!(
+        route.handler,
+        Handler::Perl { .. } | Handler::File | Handler::Script(Rung::Registry | Rung::PerlRun)
+    )
 }
 
 /// Returns a property that a response has by the name of its file, until the handler sets another.
 fn by_name(route: &Route, property: fn(&[u8], &Settings) -> Option<String>) -> String {
-    match route.handler {
-        Handler::Perl { .. } | Handler::File | Handler::Script(Rung::Registry | Rung::PerlRun) => {
-            property(named_file(route), &route.settings).unwrap_or_default()
-        }
-        _ => String::new(),
+    if has_record(route) || matches!(route.handler, Handler::Script(_)) {
+        property(named_file(route), &route.settings).unwrap_or_default()
+    } else {
+        String::new()
     }
 }
 

@@ -13,7 +13,9 @@ use crate::shared::Shared;
 use mehari_config::Settings;
 use mehari_net::address::Address;
 use mehari_observe::trace::Trace;
-use mehari_pool::{Declined, Named, Reason, RequestChanges, RequestNews, ResponseOutcome};
+use mehari_pool::{
+    Declined, Named, Reason, RequestChanges, RequestNews, ResponseOutcome, TableMarks,
+};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -79,6 +81,8 @@ pub struct DeclinedRequest {
     pub promised: Option<u64>,
     /// The header lines of the response, for this worker.
     head: Vec<u8>,
+    /// The header lines of handlers before a CGI program, which answers next.
+    pub before_program: Option<(Vec<u8>, TableMarks)>,
     /// The header lines of handlers that have refused the request. The response with the error
     /// document gets these lines too.
     error_lines: Vec<u8>,

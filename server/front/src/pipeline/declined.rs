@@ -15,6 +15,7 @@ use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::{Handler, PassFrom, Proxied, Settings};
 use mehari_http::problem::Problem;
+use mehari_http::status::has_no_body;
 use mehari_pool::{Body, Declined};
 use std::io::Seek;
 use std::rc::Rc;
@@ -77,6 +78,7 @@ fn carry_out(
         if by_front && answer.status >= 300 && answer.status != 304 {
             add_lines(answer, &marks.surviving(&lines));
         } else {
+            let type_line = type_line.filter(|_| !has_no_body(answer.status));
             add_lines(answer, type_line.as_deref().unwrap_or_default());
             add_lines(answer, &lines);
         }

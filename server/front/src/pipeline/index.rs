@@ -5,8 +5,8 @@
 //! index itself.
 
 use super::rules::{Decision, Evaluation, RedirectTarget};
+use crate::content::page;
 use crate::content::stat::{is_file, stat};
-use crate::content::Answer;
 use crate::request::canonical::absolute;
 use crate::request::rule_state::{Destination, IndexedFolder, RuleState, Stage};
 use crate::request::{path_of, Request};
@@ -204,7 +204,6 @@ impl Evaluation<'_> {
     fn moved_to_index(&self, route: &Route, path: Vec<u8>) -> Decision {
         let location = absolute(self.request, &self.host.names, path);
         let status = route.settings.files.index_redirect.unwrap_or(302);
-        let lines = [b"Location: ", &location[..], b"\r\n"].concat();
-        Decision::Answer(route.settings.clone(), Answer::new(status, lines))
+        Decision::Answer(route.settings.clone(), page::redirect(status, &location))
     }
 }

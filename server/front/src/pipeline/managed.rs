@@ -3,7 +3,7 @@
 
 use super::client::ClientStream;
 use super::RequestContext;
-use crate::content::{Answer, Content};
+use crate::content::{page, Answer, Content};
 use crate::request::path_of;
 use mehari_config::RequireHttps;
 
@@ -39,8 +39,6 @@ pub fn answer<C: ClientStream>(client: &C, context: &RequestContext) -> Option<A
     let target = client.target();
     let is_plain = target.starts_with(b"/") && target.iter().all(u8::is_ascii_graphic);
     let target = if is_plain { target } else { b"/" };
-    let mut lines = format!("Location: https://{name}").into_bytes();
-    lines.extend_from_slice(target);
-    lines.extend_from_slice(b"\r\n");
-    Some(Answer::new(status, lines))
+    let location = [b"https://", name.as_bytes(), target].concat();
+    Some(page::redirect(status, &location))
 }

@@ -23,6 +23,17 @@ pub async fn answer<C: ClientStream>(
 ) -> Result<Option<HandlerOutcome>, Gone> {
     let fill_lock = context.cache.fill_lock.take();
     let said = await_head(client, context, backend).await?;
+    if let Some((lines, marks)) = context.declined.before_program.take() {
+        // As in Apache, the handlers' fields join those of a CGI program. A redirect and an error
+        // keep only err_headers_out.
+        let is_whole = matches!(&said, Ok(BackendHead::Response(head)) if !head.is_redirect);
+        let kept = if is_whole {
+            lines
+        } else {
+            marks.surviving(&lines)
+        };
+        context.note_lines(&kept);
+    }
     // Rules about the response heed what the worker has told.
     context.note_backend(backend);
     context.mark_wait(waited_for(backend));
@@ -74,10 +85,10 @@ pub async fn answer<C: ClientStream>(
             }
             let (request, settings) = (client.request(context), context.settings.as_deref());
             let (shared, lines) = (client.shared(), declined.lines.clone());
+            let marks = declined.marks.clone();
             let work = declined::continue_declined(shared, &request, settings, *declined, body);
-            // As in Apache, the handlers' fields join those of a CGI program.
             if matches!(work, HandlerOutcome::Backend(Backend::Cgi(_))) {
-                context.note_lines(&lines);
+                context.declined.before_program = Some((lines, marks));
             }
             return Ok(Some(work));
         }

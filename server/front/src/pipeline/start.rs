@@ -1,7 +1,7 @@
 //! Starts the handler of a routed request: an answer at once, or a program.
 
 use crate::content::spool::Spooled;
-use crate::content::{Answer, FileTarget};
+use crate::content::{page, Answer, FileTarget};
 use crate::filters::edits;
 use crate::handlers::file::coded;
 use crate::handlers::{cgi, console, perl, proxy, report, ssi, Backend, HandlerOutcome};
@@ -325,12 +325,10 @@ fn limits(settings: &Settings) -> Vec<cgi::ResourceLimit> {
 /// Returns the redirect of a folder.
 pub fn moved(request: &Request<'_>, site: &Site, folder: &MovedFolder) -> Answer {
     let host = site.host(request.virtual_host);
-    let location = canonical::absolute(request, &host.names, folder.to.clone());
-    let mut lines = [b"Location: ", &location[..]].concat();
+    let mut location = canonical::absolute(request, &host.names, folder.to.clone());
     if folder.keeps_query && !request.query().is_empty() {
-        lines.push(b'?');
-        lines.extend_from_slice(request.query());
+        location.push(b'?');
+        location.extend_from_slice(request.query());
     }
-    lines.extend_from_slice(b"\r\n");
-    Answer::new(folder.status, lines)
+    page::redirect(folder.status, &location)
 }

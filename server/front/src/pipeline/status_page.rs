@@ -98,7 +98,7 @@ pub fn document_work(
     document: &str,
 ) -> Option<HandlerOutcome> {
     if document.starts_with("http://") || document.starts_with("https://") {
-        let answer = Answer::new(302, format!("Location: {document}\r\n"));
+        let answer = page::redirect(302, document.as_bytes());
         return Some(HandlerOutcome::Answer(answer));
     }
     if !document.starts_with('/') {

@@ -144,6 +144,7 @@ async fn follow(pool: Pool, call: DeferredCall, shared: Shared) {
         shared,
         tap: None,
         prints_head: false,
+        content: None,
     };
     let outcome = poll_fn(|cx| exchange.poll_head(cx)).await.map(drop);
     drop(exchange);

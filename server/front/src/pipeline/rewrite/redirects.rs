@@ -1,6 +1,6 @@
 //! Applies `Redirect`, `RedirectMatch` and the like.
 
-use crate::content::Answer;
+use crate::content::page;
 use crate::pipeline::rules::{Decision, Evaluation};
 use crate::request::canonical::{absolute, has_scheme};
 use mehari_config::{
@@ -129,6 +129,5 @@ pub(in crate::pipeline) fn redirected(
 ) -> Decision {
     let mut location = location;
     location.retain(|byte| *byte > b' ' && *byte != 0x7f);
-    let lines = [b"Location: ", &location[..], b"\r\n"].concat();
-    Decision::Answer(settings, Answer::new(status, lines))
+    Decision::Answer(settings, page::redirect(status, &location))
 }
