@@ -364,3 +364,78 @@ fn pipelined_requests_are_answered_in_order() {
         }
     }
 }
+
+/// The body of a refused request is never taken for the next request, whatever refuses it: a
+/// connection that a proxy shares among its clients would mix up their requests.
+#[test]
+fn body_of_a_refused_request_is_never_the_next_request() {
+    let server = Server::builder()
+        .file("htdocs/page.html", "page")
+        .file("htdocs/broken/.htaccess", "NoSuchDirective\n")
+        .file("htdocs/broken/page.html", "page")
+        .file("htdocs/guarded/page.html", "page")
+        .file("htdocs/folder/page.html", "page")
+        .file("htdocs/led/page.html", "page")
+        .file("users", "anna:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=\n")
+        .conf(
+            "<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n\
+             <Location /guarded>\nAuthType Basic\nAuthName area\nAuthUserFile @ROOT@/users\n\
+             Require valid-user\n</Location>\n<Location /denied>\nRequire all denied\n</Location>\n\
+             <Location /short>\nLimitRequestBody 1\n</Location>\n\
+             <Location /loop>\nRewriteEngine On\nRewriteRule . /loop/again\n</Location>\n\
+             ErrorDocument 404 /broken/page.html\nErrorDocument 405 /broken/page.html\n\
+             RewriteEngine On\nRewriteRule ^/gone - [G]\nRewriteRule ^/led(.*) /broken$1\n\
+             RewriteRule ^/away http://example.org/ [R]\nProxyPass /proxied http://127.0.0.1:1/\n\
+             <Location /moved>\nRedirect 301 /page.html\n</Location>\n",
+        )
+        .start();
+    let paths = [
+        "/page.html",
+        "/broken/page.html",
+        "/broken/",
+        "/broken",
+        "/guarded/page.html",
+        "/denied",
+        "/short/x",
+        "/loop/x",
+        "/missing",
+        "/gone",
+        "/led/page.html",
+        "/away",
+        "/proxied/x",
+        "/moved",
+        "/folder",
+        "/folder/",
+        "/../x",
+        "/%00",
+        "/%2e%2e/x",
+        "/.htaccess",
+        "*",
+        "/a%2fb",
+    ];
+    for path in paths {
+        for method in [
+            "POST", "PUT", "DELETE", "OPTIONS", "GET", "PROPFIND", "NONE",
+        ] {
+            for body in [
+                "Content-Length: 3\r\n\r\nxyz",
+                "Transfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n0\r\n\r\n",
+            ] {
+                let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{body}");
+                let mut client = server.connect();
+                client.write(
+                    format!("{head}GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes(),
+                );
+                let first = client.read_answer(method).expect("an answer");
+                match client.read_answer("GET") {
+                    Ok(second) => assert_eq!(second.status, 200, "{head}\nafter {}", first.status),
+                    Err(_) => assert_eq!(
+                        first.field("connection").as_deref(),
+                        Some("close"),
+                        "{head}"
+                    ),
+                }
+            }
+        }
+    }
+}

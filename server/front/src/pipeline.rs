@@ -107,7 +107,7 @@ pub async fn run<C: ClientStream>(
     context: &mut RequestContext,
 ) -> Result<(), Gone> {
     let work = match admit::check(client, context) {
-        Err(problem) => handle::refuse(client, context, problem),
+        Err(problem) => handle::refuse_unread(client, context, problem).await?,
         Ok(TargetForm::Asterisk) => {
             client.discard_body().await?;
             HandlerOutcome::Answer(server_options())

@@ -35,6 +35,19 @@ pub fn refuse<C: ClientStream>(
     page(client, context, problem.status)
 }
 
+/// Returns the page for a problem that was found before the body was read. The connection of a
+/// well-formed request continues, so the body is discarded.
+pub async fn refuse_unread<C: ClientStream>(
+    client: &mut C,
+    context: &RequestContext,
+    problem: Problem,
+) -> Result<HandlerOutcome, Gone> {
+    if !problem.closes {
+        client.discard_body().await?;
+    }
+    Ok(refuse(client, context, problem))
+}
+
 /// Evaluates the rules and continues with admitted requests.
 pub async fn begin<C: ClientStream>(
     client: &mut C,
@@ -46,7 +59,7 @@ pub async fn begin<C: ClientStream>(
         }
     }
     match scripts::admit(client, context).await {
-        Err(problem) => Ok(refuse(client, context, problem)),
+        Err(problem) => refuse_unread(client, context, problem).await,
         Ok(Admission::To(route)) => start_with_body(client, context, &route).await,
         Ok(Admission::Answer(answer)) => {
             client.discard_body().await?;

@@ -71,9 +71,11 @@ impl<S: Stream> Connection<S> {
 
     /// Discards an unwanted body. The connection closes if the body is longer than [`SKIPPED`].
     pub(super) async fn skip_body(&mut self) -> Result<(), Gone> {
+        if !self.owes_body {
+            return Ok(());
+        }
         let waits = self.head.expects_continue && self.input.bytes().len() == self.head.length;
         let skipped = match self.head.framing {
-            Framing::None => true,
             _ if waits => false,
             Framing::Length(length) if length > SKIPPED => false,
             _ => match self.gather(SKIPPED).await? {
@@ -85,8 +87,7 @@ impl<S: Stream> Connection<S> {
                 Err(_) => false,
             },
         };
-        self.keep &= skipped;
-        self.refused |= !skipped;
+        self.owes_body = !skipped;
         Ok(())
     }
 

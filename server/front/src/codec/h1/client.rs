@@ -92,6 +92,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         limit: u64,
     ) -> Result<Result<Gathered, Problem>, Gone> {
         let gathered = self.gather(limit).await?;
+        self.owes_body = gathered.is_err();
         self.consumed = match gathered {
             Ok(Gathered::Buffered(length)) => self.head.length + length,
             _ => self.head.length,
@@ -187,7 +188,8 @@ impl<S: Stream> ClientStream for Connection<S> {
             (_, Framing::Chunked) => Length::Chunked,
             (_, Framing::UntilClose) => Length::Close,
         };
-        self.keep &= length != Length::Close && !self.shared.connections.stopping.get();
+        let stops = self.shared.connections.stopping.get();
+        self.keep &= length != Length::Close && !stops && !self.owes_body;
         let reply = Reply {
             status: context.status,
             reason: context.reason(),

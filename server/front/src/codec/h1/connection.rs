@@ -9,7 +9,7 @@ use crate::pipeline::{self, Gone, RequestContext, RequestHead, SentHead};
 use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
-use mehari_http::http1::head::{Head, Version};
+use mehari_http::http1::head::{Framing, Head, Version};
 use mehari_http::http1::scan::Scan;
 use mehari_http::problem::Problem;
 use mehari_net::deadline::{ConnectionGuard, Phase};
@@ -56,8 +56,11 @@ pub struct Connection<S> {
     pub(super) keep: bool,
     /// Bytes of the current request in the input.
     pub(super) consumed: usize,
-    /// Whether the current request was refused with its body unread.
+    /// Whether the current request was refused because of its bytes.
     pub(super) refused: bool,
+    /// Whether a part of the current request's body is unread. The connection then closes after the
+    /// response, because the part would be taken for the next request.
+    pub(super) owes_body: bool,
 }
 
 /// A request that is being answered. Dropping the value writes the line of the access log.
@@ -106,6 +109,7 @@ impl<S: Stream> Connection<S> {
             keep: false,
             consumed: 0,
             refused: false,
+            owes_body: false,
         }
     }
 
@@ -195,7 +199,8 @@ impl<S: Stream> Connection<S> {
             return Ok(Next::Request);
         }
         self.flush().await?;
-        let unread = self.input.bytes().len() > self.consumed || self.refused;
+        let is_refused = self.refused || self.owes_body;
+        let unread = self.input.bytes().len() > self.consumed || is_refused;
         if !unread || self.client_ended {
             Ok(Next::Close)
         } else {
@@ -215,6 +220,7 @@ impl<S: Stream> Connection<S> {
             && !self.client_ended;
         self.consumed = self.head.length;
         self.refused = false;
+        self.owes_body = self.head.framing != Framing::None;
         self.peer.kept.set(self.served);
         let protocol = match self.head.version {
             Version::Http10 => Protocol::Http10,
