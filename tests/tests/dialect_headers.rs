@@ -2,6 +2,7 @@
 //! with Apache's.
 
 use mehari_harness::{Pair, Request, Server};
+use std::time::{Duration, SystemTime};
 
 const HANDLERS: &str = "package Refuses;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse APR::Table ();\nuse Apache2::Const -compile => qw(OK NOT_FOUND REDIRECT);\n\
     sub missing { 404 }\n\
@@ -242,5 +243,44 @@ fn fields_of_psgi_survive_an_error_unless_the_status_is_2xx() {
     for status in ["404", "302", "500"] {
         let answer = server.get(&format!("/{status}"));
         assert_eq!(answer.all("x-a"), ["app, always"], "{status}");
+    }
+}
+
+#[test]
+fn expiry_of_a_304_is_that_of_the_file_and_no_expiry_is_in_the_past() {
+    let site = || {
+        let site = Server::builder()
+            .file("htdocs/page.html", "page")
+            .file("htdocs/text.txt", "text")
+            .conf(
+                "LoadModule expires_module /usr/lib/apache2/modules/mod_expires.so\n\
+                 ExpiresActive On\nExpiresByType text/html A60\nExpiresByType text/plain M3600\n",
+            );
+        for name in ["page.html", "text.txt"] {
+            let file = std::fs::File::options()
+                .write(true)
+                .open(site.folder_of("htdocs").join(name));
+            let day = Duration::from_secs(86_400);
+            let file = file.expect("own file");
+            file.set_modified(SystemTime::now() - day)
+                .expect("own file");
+        }
+        site
+    };
+    let pair = Pair::start(site);
+    for server in pair.servers() {
+        let tag = server.get("/page.html").field("etag").expect("a tag");
+        let request = Request::get("/page.html").field("If-None-Match", &tag);
+        let unchanged = server.send(&request);
+        assert_eq!(unchanged.status, 304);
+        assert_eq!(
+            unchanged.field("cache-control").as_deref(),
+            Some("max-age=60")
+        );
+        assert!(unchanged.field("expires").is_some());
+        assert_eq!(unchanged.field("content-type"), None);
+        let text = server.get("/text.txt");
+        assert_eq!(text.field("cache-control").as_deref(), Some("max-age=0"));
+        assert_eq!(text.field("expires"), text.field("date"));
     }
 }

@@ -315,6 +315,12 @@ impl Head {
         }
     }
 
+    /// Adds the header lines of handlers that have run before the script.
+    pub fn join(&mut self, lines: &[u8], marks: &TableMarks) {
+        self.lines.extend_from_slice(lines);
+        self.marks.fields.extend(marks.of_lines(lines));
+    }
+
     fn add_field(&mut self, name: &[u8], value: &[u8]) {
         for part in [name, b": ", value, b"\r\n"] {
             self.lines.extend_from_slice(part);

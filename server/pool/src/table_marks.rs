@@ -46,17 +46,29 @@ impl TableMarks {
         tables
     }
 
+    /// Returns the mark of each header line whose table is said.
+    pub fn of_lines(&self, lines: &[u8]) -> Vec<(Vec<u8>, HeadTable)> {
+        let lines = || lines.split_inclusive(|byte| *byte == b'\n').map(name);
+        let marks = lines().zip(self.tables(lines()));
+        marks
+            .filter_map(|(name, table)| Some((name.to_vec(), table?)))
+            .collect()
+    }
+
     /// Returns the header lines without those of `headers_out`, which an error does not keep.
     pub fn surviving(&self, lines: &[u8]) -> Vec<u8> {
         let lines = || lines.split_inclusive(|byte| *byte == b'\n');
-        let name = |line: &'_ [u8]| memchr::memchr(b':', line).unwrap_or(line.len());
-        let names: Vec<&[u8]> = lines().map(|line| &line[..name(line)]).collect();
-        let tables = self.tables(names.into_iter());
+        let tables = self.tables(lines().map(name));
         let kept = lines()
             .zip(tables)
             .filter(|(_, table)| *table != Some(HeadTable::Out));
         kept.flat_map(|(line, _)| line).copied().collect()
     }
+}
+
+fn name(line: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b':', line).unwrap_or(line.len());
+    &line[..end]
 }
 
 #[cfg(test)]

@@ -51,6 +51,14 @@ Require all denied
 <Location /unlisted>
 SetHandler default-handler
 </Location>
+<Location /edited.html>
+SetOutputFilter SUBSTITUTE
+Substitute s/page/leaf/
+</Location>
+<Files status.pl>
+Header unset X-Out
+Header always unset X-Err
+</Files>
 <Directory @ROOT@/htdocs/listed>
 Options +Indexes
 </Directory>
@@ -78,6 +86,7 @@ const PROGRAMS: [(&str, &str); 6] = [
 fn site() -> Builder {
     let mut builder = one_worker(&[("Fields", MODULE)], CONF)
         .file("htdocs/page.html", "<p>page</p>\n")
+        .file("htdocs/edited.html", "<p>page</p>\n")
         .file("htdocs/with/index.html", "<p>index</p>\n")
         .file("htdocs/without/page.html", "page\n")
         .file("htdocs/unlisted/page.html", "page\n")
@@ -112,6 +121,7 @@ fn fields_that_handlers_set_reach_the_responses_that_they_reach_in_apache() {
     let mut pair = Pair::start(site);
     let mut targets: Vec<String> = [
         "/page.html",
+        "/edited.html",
         "/none.html",
         "/with",
         "/without",

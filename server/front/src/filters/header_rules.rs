@@ -6,6 +6,7 @@ use mehari_config::{
     Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Rules, Text,
     VariableSource,
 };
+use mehari_http::status;
 use mehari_pool::{HeadTable, TableMarks};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -74,6 +75,9 @@ pub fn change_response(
     }
     change_tables(rules, tables.kind, [&mut surviving, &mut fields], variables);
     let mut fields = [surviving, fields].concat();
+    if status::has_no_body(variables.status) {
+        fields.retain(|(name, _)| !name.eq_ignore_ascii_case(b"content-type"));
+    }
     match variables.environment(FORCE_NO_VARY) {
         Some(_) => fields.retain(|(name, _)| !name.eq_ignore_ascii_case(b"vary")),
         None => vary::join(&mut fields),
@@ -301,7 +305,8 @@ fn add_expiry(expires: &Expires, surviving: &Fields, fields: &mut Fields) {
         (Base::Modification, Some(modified)) => modified,
         (Base::Access, _) => now,
     };
-    let until = from + expiry.after;
+    // As in Apache, a time in the past is now.
+    let until = (from + expiry.after).max(now);
     let left = until.duration_since(now).unwrap_or(Duration::ZERO);
     // A program's own Cache-Control is not changed.
     if field("cache-control").is_none() {

@@ -44,6 +44,15 @@ impl Answered {
         }
     }
 
+    /// Changes the head before it is taken.
+    pub fn change_head(&mut self, change: impl FnOnce(&mut Answer)) {
+        if let Some(head) = &mut self.head {
+            let mut answer = Answer::new(head.status, std::mem::take(&mut head.lines));
+            change(&mut answer);
+            (head.status, head.lines) = (answer.status, answer.lines);
+        }
+    }
+
     pub fn poll_head(&mut self) -> Poll<Result<BackendHead, Fault>> {
         Poll::Ready(Ok(match self.head.take() {
             Some(head) => BackendHead::Response(head),

@@ -33,10 +33,10 @@ pub fn answer(
     let resource = target.resource(coding, settings, files)?;
     let conditions = request.conditions();
     match conditions.verdict(&resource.representation(), settings.files.ranges) {
-        Verdict::Failed => Ok(bare(412, &resource)),
+        Verdict::Failed => Ok(bare(412, &resource, settings)),
         // 304 would tell the client to take the answer to a GET from its cache.
-        Verdict::Unchanged if request.method == b"POST" => Ok(bare(412, &resource)),
-        Verdict::Unchanged => Ok(bare(304, &resource)),
+        Verdict::Unchanged if request.method == b"POST" => Ok(bare(412, &resource, settings)),
+        Verdict::Unchanged => Ok(bare(304, &resource, settings)),
         Verdict::Whole => whole(resource.clone(), settings, files),
         Verdict::Ranges(ranges) => partial(resource.clone(), ranges, settings, files),
     }
@@ -63,9 +63,17 @@ fn refused_method(request: &Request<'_>, status: u16) -> Answer {
     answer
 }
 
-/// Returns an answer whose only fields identify the representation (RFC 9110 section 15.4.5).
-pub fn bare(status: u16, resource: &Resource) -> Answer {
-    Answer::new(status, resource.validators())
+/// Returns an answer whose only fields identify the representation (RFC 9110 section 15.4.5). A 304
+/// has the media type too if `ExpiresByType` may need the type. The header rules remove it.
+pub fn bare(status: u16, resource: &Resource, settings: &Settings) -> Answer {
+    let mut answer = Answer::new(status, resource.validators());
+    if let (304, true, Some(media_type)) =
+        (status, settings.rules.expires.active, resource.media_type())
+    {
+        let line = format!("Content-Type: {media_type}\r\n");
+        answer.lines.extend_from_slice(line.as_bytes());
+    }
+    answer
 }
 
 fn whole(resource: Rc<Resource>, settings: &Settings, files: &Files) -> Result<Answer, Problem> {

@@ -88,6 +88,10 @@ fn carry_out(
             add(&mut answer);
             HandlerOutcome::Answer(answer)
         }
+        HandlerOutcome::Backend(Backend::Answered(mut answered)) => {
+            answered.change_head(add);
+            HandlerOutcome::Backend(Backend::Answered(answered))
+        }
         HandlerOutcome::Backend(Backend::Deferred(later)) => {
             HandlerOutcome::Backend(Backend::Deferred(Box::pin(async move {
                 let mut answer = later.await?;

@@ -22,17 +22,14 @@ pub async fn answer<C: ClientStream>(
     backend: &mut Backend,
 ) -> Result<Option<HandlerOutcome>, Gone> {
     let fill_lock = context.cache.fill_lock.take();
-    let said = await_head(client, context, backend).await?;
+    let mut said = await_head(client, context, backend).await?;
     if let Some((lines, marks)) = context.declined.before_program.take() {
         // As in Apache, the handlers' fields join those of a CGI program. A redirect and an error
         // keep only err_headers_out.
-        let is_whole = matches!(&said, Ok(BackendHead::Response(head)) if !head.is_redirect);
-        let kept = if is_whole {
-            lines
-        } else {
-            marks.surviving(&lines)
-        };
-        context.note_lines(&kept);
+        match &mut said {
+            Ok(BackendHead::Response(head)) if !head.is_redirect => head.join(&lines, &marks),
+            _ => context.note_lines(&marks.surviving(&lines)),
+        }
     }
     // Rules about the response heed what the worker has told.
     context.note_backend(backend);

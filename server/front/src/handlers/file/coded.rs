@@ -60,11 +60,11 @@ pub fn answer(
     };
     let conditions = request.conditions();
     match conditions.verdict(&coded.representation(), settings.files.ranges) {
-        Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded))),
+        Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded, settings))),
         Verdict::Unchanged if request.method == b"POST" => {
-            return Ok(HandlerOutcome::Answer(file::bare(412, &coded)))
+            return Ok(HandlerOutcome::Answer(file::bare(412, &coded, settings)))
         }
-        Verdict::Unchanged => return Ok(HandlerOutcome::Answer(file::bare(304, &coded))),
+        Verdict::Unchanged => return Ok(HandlerOutcome::Answer(file::bare(304, &coded, settings))),
         Verdict::Ranges(_) => return plainly().map(varied),
         Verdict::Whole => {}
     }
