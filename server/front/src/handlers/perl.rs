@@ -282,22 +282,17 @@ fn media_type(route: &Route) -> Cow<'_, str> {
     if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
         return Cow::Borrowed("");
     }
-    media::type_by_name(named_file(route), &route.settings).unwrap_or_default()
+    media::type_by_name(&route.file, &route.settings).unwrap_or_default()
 }
 
 /// Returns a property that a response has by the name of its file, until the handler sets another.
 fn by_name(route: &Route, property: fn(&[u8], &Settings) -> Option<String>) -> String {
     match route.handler {
         Handler::Perl { .. } | Handler::File | Handler::Script(Rung::Registry | Rung::PerlRun) => {
-            property(named_file(route), &route.settings).unwrap_or_default()
+            property(&route.file, &route.settings).unwrap_or_default()
         }
         _ => String::new(),
     }
-}
-
-fn named_file(route: &Route) -> &[u8] {
-    let name = route.file.strip_suffix(&*route.path_info);
-    name.unwrap_or(&route.file)
 }
 
 /// Returns whether Perl runs the handler of the request.
