@@ -642,6 +642,9 @@ fn a_fallback_answers_where_it_answers_in_apache() {
         ("GET", "/bare/", 200),
         ("GET", "/cgi/", 403),
         ("GET", "/cgi/none", 404),
+        ("DELETE", "/cgi/none", 404),
+        ("OPTIONS", "/cgi/none", 404),
+        ("DELETE", "/listed/none.run", 404),
     ];
     compare(site, &rows);
     let rules = || site().conf("RewriteEngine On\nRewriteRule ^/old/(.*) /listed/$1 [PT]\n");

@@ -202,7 +202,17 @@ impl Search<'_> {
         let fallback = self.fallback(&settings, &path, mapped, alias_script);
         match fallback.filter(|_| self.indexes <= INDEXES) {
             Some(fallback) => self.continue_with(&settings, fallback),
-            None => Ok(self.refused(settings, NOT_FOUND)),
+            None => {
+                let program = Handler::Script(Rung::Cgi);
+                let configured = program::configured(&settings, mapped).cloned();
+                let handler = configured.or(alias_script.then(|| program.clone()));
+                let refused = self.refused(settings, NOT_FOUND);
+                // As in Apache, a program that is missing answers every method.
+                Ok(match handler.filter(|handler| *handler == program) {
+                    Some(handler) => Route { handler, ..refused },
+                    None => refused,
+                })
+            }
         }
     }
 
