@@ -1,5 +1,5 @@
-//! Tests the walk through the folders to a file: symbolic links, and which `<DirectoryMatch>`
-//! sections match. Each response must equal Apache's.
+//! Tests the walk through the folders to a file: symbolic links, the sections that match, folders
+//! without an index, and missing files. Each response must equal Apache's.
 
 use mehari_harness::{apache, needs, Builder, Pair, Request, Server};
 use std::os::unix::fs::{lchown, symlink, MetadataExt};
@@ -371,7 +371,7 @@ fn patterns_of_folders_match_existing_paths_only() {
         ("/", 200),
         ("/index.html", 403),
         ("/page.html", 403),
-        ("/page.html/more", 403),
+        ("/page.html/more", 404),
         ("/missing.html", 404),
         ("/missing/more.html", 404),
         ("/handled", 200),
@@ -381,11 +381,6 @@ fn patterns_of_folders_match_existing_paths_only() {
         ("/sub/page.html", 200),
         ("/sub/missing.html", 403),
     ] {
-        // Apache answers 404, because a file is no folder for PATH_INFO.
-        if target == "/page.html/more" {
-            assert_eq!(pair.ours().send(&Request::get(target)).status, status);
-            continue;
-        }
         let answer = pair.compare(&Request::get(target));
         let status_of = answer.map(|answer| answer.status);
         assert_eq!(status_of, Ok(status), "{target}");
@@ -432,6 +427,234 @@ fn folders_without_an_index_answer_each_method_as_in_apache() {
         assert!(
             statuses.iter().all(|one| *one == status),
             "{method} {target}: {statuses:?}"
+        );
+    }
+}
+
+/// Sends each request to both servers. A row has the method, the target and the status.
+fn compare(site: impl Fn() -> Builder, rows: &[(&str, &str, u16)]) {
+    let mut pair = Pair::start(site).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
+    let mut differences = Vec::new();
+    for (method, target, status) in rows {
+        let request = match *method {
+            "POST" => Request::form(target, "a=1"),
+            method => Request::new(method, target),
+        };
+        match pair.compare(&request) {
+            Ok(answer) if answer.status == *status => {}
+            Ok(answer) => differences.push(format!("{method} {target}: {}", answer.status)),
+            Err(why) => differences.push(why),
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// A CGI program and a Perl handler that print what the server has told them.
+const ECHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
+    map { $_ . '=' . ($ENV{$_} // '-') . qq{\\n} } qw(REQUEST_METHOD REQUEST_URI SCRIPT_NAME \
+    PATH_INFO SCRIPT_FILENAME REDIRECT_URL REDIRECT_STATUS REDIRECT_HANDLER REDIRECT_QUERY_STRING);\n";
+const HANDLERS: &str = r#"
+    <Perl>
+        package Told;
+        use Apache2::RequestRec ();
+        use Apache2::RequestIO ();
+        use APR::Table ();
+        sub told { my $r = shift; join ' ', $r->uri, $r->filename =~ s{.*(?=/htdocs|/other|/cgi)}{}r, $r->path_info }
+        sub answer { my $r = shift; $r->content_type('text/plain'); $r->print(told($r), ' ', $ENV{SCRIPT_FILENAME}); 0 }
+        sub declined { -1 }
+        sub fixup { my $r = shift; $r->err_headers_out->add('X-Told' => 'fixup ' . told($r)); -1 }
+        sub access { my $r = shift; $r->err_headers_out->add('X-Told' => 'access ' . told($r)); 0 }
+    </Perl>
+"#;
+
+fn site_of_programs() -> Builder {
+    let builder = Server::builder()
+        .file("cgi/echo.pl", ECHO)
+        .file("other/page.html", "other page");
+    let program = builder.folder_of("cgi/echo.pl");
+    std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("own file");
+    builder.conf(&format!(
+        "PerlModule ModPerl::Registry\nDirectoryIndex index.html\n\
+         <Directory @ROOT@>\nRequire all granted\nOptions FollowSymLinks Indexes ExecCGI\n\
+         AllowOverride All\n</Directory>\n\
+         ScriptAlias /cgi @ROOT@/cgi\nAlias /other @ROOT@/other\n{HANDLERS}"
+    ))
+}
+
+#[test]
+fn folders_with_a_handler_are_never_listed_as_in_apache() {
+    let site = || {
+        let mut builder = site_of_programs();
+        for folder in ["registry", "perlrun", "handled", "acting", "index"] {
+            builder = builder.file(&format!("htdocs/{folder}/page.html"), "page");
+        }
+        builder.file("htdocs/index/index.html", "index").conf(
+            "<Location /registry>\nSetHandler perl-script\n\
+                 PerlResponseHandler ModPerl::Registry\n</Location>\n\
+                 <Location /perlrun>\nSetHandler perl-script\nOptions -ExecCGI\n\
+                 PerlResponseHandler ModPerl::PerlRun\n</Location>\n\
+                 <Location /handled>\nSetHandler modperl\nPerlResponseHandler Told::declined\n\
+                 </Location>\n\
+                 Action acts /cgi/echo.pl\n\
+                 <Location /acting>\nSetHandler acts\n</Location>\n\
+                 <Location /index>\nSetHandler default-handler\n</Location>\n",
+        )
+    };
+    compare(
+        site,
+        &[
+            ("GET", "/cgi/", 403),
+            ("HEAD", "/cgi/", 403),
+            ("POST", "/cgi/", 403),
+            ("DELETE", "/cgi/", 403),
+            ("OPTIONS", "/cgi/", 403),
+            ("GET", "/registry/", 404),
+            ("POST", "/registry/", 404),
+            ("GET", "/perlrun/", 404),
+            ("GET", "/handled/", 404),
+            ("GET", "/acting/", 200),
+            ("POST", "/acting/", 200),
+            ("GET", "/index/", 200),
+        ],
+    );
+}
+
+/// As in Apache, the file of a path ends with the first missing name, and a `<Directory>` counts
+/// only for what exists.
+#[test]
+fn missing_paths_have_the_file_the_path_info_and_the_sections_that_they_have_in_apache() {
+    let site = || {
+        let mut conf = String::new();
+        for (number, folder) in [
+            "htdocs/missing",
+            "htdocs/handled",
+            "htdocs/sub/none",
+            "htdocs/sub/page.html",
+            "htdocs/index.html",
+            "other/none",
+            "cgi/none",
+            "cgi/echo.pl",
+        ]
+        .iter()
+        .enumerate()
+        {
+            conf += &format!(
+                "<Directory @ROOT@/{folder}>\nHeader always append X-Seen {number}\n</Directory>\n"
+            );
+        }
+        site_of_programs()
+            .file("htdocs/index.html", "index")
+            .file("htdocs/sub/page.html", "page")
+            .file("htdocs/named/named", "named")
+            .conf(&conf)
+            .conf(
+                "<Location />\nPerlFixupHandler Told::fixup\n</Location>\n\
+                 <Directory @ROOT@/htdocs/missing>\nRequire all denied\n</Directory>\n\
+                 <Location /handled>\nSetHandler perl-script\nPerlResponseHandler Told::answer\n\
+                 </Location>\n\
+                 <Location /sub/handled>\nSetHandler perl-script\n\
+                 PerlResponseHandler Told::answer\n</Location>\n\
+                 <Location /other/handled>\nSetHandler perl-script\n\
+                 PerlResponseHandler Told::answer\n</Location>\n\
+                 <Location /named>\nSetHandler perl-script\nPerlResponseHandler Told::answer\n\
+                 </Location>\n\
+                 <Location /sub/page.html>\nSetHandler modperl\n\
+                 PerlResponseHandler Told::declined\n</Location>\n\
+                 <If \"%{SCRIPT_FILENAME} =~ m#/none$#\">\n\
+                 Header always append X-Seen if\n</If>\n",
+            )
+    };
+    compare(
+        site,
+        &[
+            ("GET", "/missing", 404),
+            ("GET", "/missing/more", 404),
+            ("GET", "/missing/more/info/", 404),
+            ("GET", "/sub/none", 404),
+            ("GET", "/sub/none/more", 404),
+            ("GET", "/sub/page.html", 200),
+            ("GET", "/sub/page.html/more", 404),
+            ("GET", "/other/none/more", 404),
+            ("GET", "/cgi/none/more", 404),
+            ("GET", "/cgi/echo.pl", 200),
+            ("GET", "/cgi/echo.pl/more/info", 200),
+            ("GET", "/handled", 200),
+            ("GET", "/handled/", 200),
+            ("GET", "/handled/more/info", 200),
+            ("GET", "/sub/handled/x/x", 200),
+            ("GET", "/other/handled/x/y", 200),
+            ("GET", "/named/named/named", 200),
+            ("GET", "/", 200),
+            ("GET", "/index.html", 200),
+        ],
+    );
+}
+
+#[test]
+fn a_fallback_answers_where_it_answers_in_apache() {
+    let site = || {
+        let mut builder = site_of_programs().file("htdocs/page.html", "page");
+        let mut conf = String::new();
+        for (folder, lines) in [
+            ("listed", "FallbackResource /cgi/echo.pl"),
+            ("unlisted", "Options -Indexes\nFallbackResource /page.html"),
+            ("without", "Options -Indexes\nFallbackResource /none"),
+            (
+                "disabled",
+                "DirectoryIndex disabled\nFallbackResource /page.html",
+            ),
+            ("run", "SetHandler cgi-script\nFallbackResource /page.html"),
+            (
+                "before",
+                "DirectoryIndex none own.txt\nFallbackResource /page.html",
+            ),
+            (
+                "behind",
+                "DirectoryIndex own.txt none\nFallbackResource /page.html",
+            ),
+            ("bare", "DirectorySlash Off\nFallbackResource /page.html"),
+        ] {
+            builder = builder.file(&format!("htdocs/{folder}/own.txt"), "own");
+            conf += &format!("<Directory @ROOT@/htdocs/{folder}>\n{lines}\n</Directory>\n");
+        }
+        builder.conf(&conf).conf(
+            "<Directory @ROOT@/cgi>\nFallbackResource /page.html\n</Directory>\n\
+             AddHandler cgi-script .run\n",
+        )
+    };
+    let rows = [
+        ("GET", "/listed/", 200),
+        ("POST", "/listed/", 200),
+        ("GET", "/listed/none?a=1", 200),
+        ("GET", "/listed/none/more", 200),
+        ("GET", "/listed/none.run", 404),
+        ("GET", "/unlisted/", 200),
+        ("GET", "/unlisted/none", 200),
+        ("GET", "/without/", 403),
+        ("POST", "/without/", 404),
+        ("GET", "/without/none", 404),
+        ("GET", "/disabled/none", 200),
+        ("GET", "/run/", 403),
+        ("GET", "/run/none", 404),
+        ("GET", "/before/", 200),
+        ("GET", "/behind/", 200),
+        ("GET", "/bare/", 200),
+        ("GET", "/cgi/", 403),
+        ("GET", "/cgi/none", 404),
+        ("DELETE", "/cgi/none", 404),
+        ("OPTIONS", "/cgi/none", 404),
+        ("DELETE", "/listed/none.run", 404),
+    ];
+    compare(site, &rows);
+    let rules = || site().conf("RewriteEngine On\nRewriteRule ^/old/(.*) /listed/$1 [PT]\n");
+    compare(rules, &rows);
+    let pair = Pair::start(site);
+    for server in pair.servers() {
+        assert!(server.get("/bare").text().contains("Index of"), "/bare");
+        assert!(
+            server.get("/disabled/").text().contains("Index of"),
+            "/disabled/"
         );
     }
 }

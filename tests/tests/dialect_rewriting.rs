@@ -249,3 +249,180 @@ fn rule_may_lead_to_a_back_end() {
         posted.text()
     );
 }
+
+/// Sends GET requests to both servers. A row has the target and the status.
+fn compare(site: impl Fn() -> Builder, rows: &[(&str, u16)]) {
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for (target, status) in rows {
+        match pair.compare(&Request::get(target)) {
+            Ok(answer) if answer.status == *status => {}
+            Ok(answer) => differences.push(format!("{target}: {}", answer.status)),
+            Err(why) => differences.push(why),
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+fn site_of_folders(folders: &[(&str, &str)]) -> Builder {
+    let mut builder = Server::builder().file("htdocs/page.html", "page");
+    let mut conf = String::from(
+        "DirectoryIndex index.html\n<Directory @ROOT@>\nRequire all granted\nAllowOverride All\n\
+         </Directory>\n",
+    );
+    for (folder, lines) in folders {
+        for name in ["index.html", "page.html", "below/page.html"] {
+            builder = builder.file(&format!("htdocs/{folder}/{name}"), folder);
+        }
+        conf += &format!("<Directory @ROOT@/htdocs/{folder}>\n{lines}\n</Directory>\n");
+    }
+    builder.conf(&conf)
+}
+
+#[test]
+fn rules_of_a_folder_need_followed_links_as_in_apache() {
+    let site = || {
+        site_of_folders(&[
+            (
+                "refused",
+                "Options Indexes\nRewriteEngine On\nRewriteRule ^old page.html",
+            ),
+            ("engine", "Options None\nRewriteEngine On"),
+            (
+                "off",
+                "Options None\nRewriteEngine Off\nRewriteRule ^old page.html",
+            ),
+            (
+                "owner",
+                "Options SymLinksIfOwnerMatch\nRewriteEngine On\nRewriteRule ^old page.html",
+            ),
+            ("file", ""),
+            (
+                "handled",
+                "Options None\nRewriteEngine On\nPerlAccessHandler Seen::access",
+            ),
+        ])
+        .file(
+            "htdocs/file/.htaccess",
+            "Options -FollowSymLinks\nRewriteEngine On\n",
+        )
+        .conf(
+            "<Location /owner/below>\nOptions None\n</Location>\n\
+             <Perl>\npackage Seen;\nuse Apache2::RequestRec ();\nuse APR::Table ();\n\
+             sub access { $_[0]->err_headers_out->set('X-Seen' => 'access'); 0 }\n</Perl>\n",
+        )
+    };
+    compare(
+        site,
+        &[
+            ("/refused/page.html", 403),
+            ("/refused/", 403),
+            ("/refused", 301),
+            ("/refused/old", 403),
+            ("/refused/below", 403),
+            ("/refused/below/page.html", 403),
+            ("/engine/page.html", 403),
+            ("/off/page.html", 200),
+            ("/off/old", 404),
+            ("/owner/old", 200),
+            ("/owner/below/page.html", 403),
+            ("/file/page.html", 403),
+            ("/handled/page.html", 403),
+            ("/page.html", 200),
+        ],
+    );
+}
+
+#[test]
+fn rules_of_a_folder_let_its_slash_be_added_as_in_apache() {
+    let rules = "RewriteEngine On\nRewriteRule ^$ /page.html\nRewriteRule ^below$ /page.html\n\
+        RewriteRule ^gone - [G]";
+    let options = format!("RewriteOptions AllowNoSlash\n{rules}");
+    let bare = format!("DirectorySlash Off\n{options}\nRewriteRule bare$ /page.html");
+    let site = || {
+        site_of_folders(&[("plain", rules), ("open", &options), ("bare", &bare)])
+            .file("htdocs/plain/gone/page.html", "gone")
+    };
+    compare(
+        site,
+        &[
+            ("/plain", 301),
+            ("/plain/", 200),
+            ("/plain/below", 301),
+            ("/plain/gone", 410),
+            ("/open", 301),
+            ("/open/below", 301),
+            ("/bare", 200),
+        ],
+    );
+}
+
+#[test]
+fn redirects_keep_an_empty_query_as_in_apache() {
+    let site = || {
+        site_of_folders(&[
+            ("plain", ""),
+            ("index", "DirectoryIndexRedirect on"),
+            (
+                "rules",
+                "RewriteEngine On\nRewriteRule ^old http://else.test/there [R]",
+            ),
+        ])
+        .conf(
+            "Redirect /red /plain/page.html\nRedirect /redq /plain/page.html?a=1\n\
+             RedirectMatch ^/match/(.*) /plain/$1\nRewriteEngine On\n\
+             RewriteRule ^/rw$ /plain/ [R]\nRewriteRule ^/rwq$ /plain/?a=1 [R]\n\
+             RewriteRule ^/rwqsa$ /plain/?a=1 [R,QSA]\nRewriteRule ^/rwqsd$ /plain/ [R,QSD]\n\
+             RewriteRule ^/rwnone$ /plain/? [R]\n\
+             RewriteRule ^/rwelse$ http://else.test/there [R]\n\
+             <Location /place>\nRedirect 302 /plain/page.html\n</Location>\n",
+        )
+    };
+    let paths = [
+        ("/plain", 301),
+        ("/index", 301),
+        ("/index/", 302),
+        ("/red", 302),
+        ("/redq", 302),
+        ("/match/x", 302),
+        ("/rw", 302),
+        ("/rwq", 302),
+        ("/rwqsa", 302),
+        ("/rwqsd", 302),
+        ("/rwnone", 302),
+        ("/rwelse", 302),
+        ("/rules/old", 302),
+        ("/place", 302),
+    ];
+    let targets: Vec<(String, u16)> = paths
+        .iter()
+        .flat_map(|(path, status)| ["", "?", "?b"].map(|query| (format!("{path}{query}"), *status)))
+        .collect();
+    let rows: Vec<(&str, u16)> = targets
+        .iter()
+        .map(|(target, status)| (target.as_str(), *status))
+        .collect();
+    compare(site, &rows);
+}
+
+/// The host's rules decide which paths the indexes have, and the index still has the sections of
+/// its folder.
+#[test]
+fn an_index_that_rules_have_found_has_the_sections_of_its_folder_as_in_apache() {
+    let site = || {
+        site_of_folders(&[("plain", "")]).conf(
+            "<Directory @ROOT@/htdocs/plain/*>\nRequire all denied\n</Directory>\n\
+             <DirectoryMatch \"index\">\nHeader set X-Seen index\n</DirectoryMatch>\n\
+             RewriteEngine On\nRewriteRule ^/old/(.*) /plain/$1 [PT]\n",
+        )
+    };
+    compare(
+        site,
+        &[
+            ("/plain/", 200),
+            ("/plain/index.html", 403),
+            ("/plain/", 200),
+            ("/old/", 200),
+        ],
+    );
+}

@@ -135,20 +135,10 @@ static void set_path_info(pTHX_ HV *env)
   set_optional(aTHX_ env, &path_translated, translated.at, translated.length);
 }
 
-/* Sets SCRIPT_FILENAME. A handler has no file, so the URL's path below the document root is
- * used. */
 static void set_script_filename(pTHX_ HV *env)
 {
-  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
-  if (mehari_now.frame->task != MEHARI_TASK_HANDLER) {
-    set(aTHX_ env, &fixed[SCRIPT_FILENAME], task.at, task.length);
-    return;
-  }
-  mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT), name = mehari_request_text(MEHARI_TEXT_SCRIPT_NAME);
-  SV *path = newSVpvn(root.at, root.length);
-  sv_catpvn(path, name.at, name.length);
-  set(aTHX_ env, &fixed[SCRIPT_FILENAME], SvPVX(path), SvCUR(path));
-  SvREFCNT_dec(path);
+  bool is_handler = mehari_now.frame->task == MEHARI_TASK_HANDLER;
+  set_text(aTHX_ env, SCRIPT_FILENAME, is_handler ? MEHARI_TEXT_FILE : MEHARI_TEXT_TASK);
 }
 
 /* A program in a process of its own has no record. */

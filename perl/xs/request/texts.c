@@ -49,17 +49,12 @@ static SV *path_of(pTHX_ const mehari_rec *rec)
   return path ? path : joined(aTHX_ sent(rec, MEHARI_TEXT_SCRIPT_NAME), sent(rec, MEHARI_TEXT_PATH_INFO));
 }
 
-/* Returns a handler's file: the mapped path without its PATH_INFO. */
 static SV *file_name(pTHX_ const mehari_rec *rec)
 {
-  mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
+  mehari_text file = sent(rec, MEHARI_TEXT_FILE);
   if (is_at_folder(rec))
     return copy(aTHX_ sent(rec, MEHARI_TEXT_FOLDER_FILE));
-  if (!file.length)
-    return copy(aTHX_ sent(rec, MEHARI_TEXT_TASK));
-  if (info.length && file.length > info.length && memEQ(file.at + file.length - info.length, info.at, info.length))
-    file.length -= info.length;
-  return copy(aTHX_ file);
+  return copy(aTHX_ file.length ? file : sent(rec, MEHARI_TEXT_TASK));
 }
 
 bool mehari_rec_is_within(const mehari_rec *rec) { return rec->main || rec->job.frame->flags & MEHARI_FLAG_WITHIN; }

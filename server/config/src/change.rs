@@ -133,6 +133,7 @@ pub enum Change {
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),
     RewriteInherit(bool),
+    RewriteNoSlash,
     /// The classes of `AllowOverride`, as bits of [`crate::overrides`].
     AllowOverride(u8),
     AllowOverrideList(Vec<String>),

@@ -22,7 +22,15 @@ impl Settings {
             || self.tls.user_name.is_some()
             || self.files.spelling.checked
             || !self.media.scripts.is_empty()
+            || self.refuses_rewriting()
             || self.rules.is_checked_first()
+    }
+
+    /// Tells whether every request is refused because `RewriteEngine` is on in a section or
+    /// .htaccess file and no symbolic link is followed. As in Apache, rewriting needs `Options
+    /// FollowSymLinks` or `SymLinksIfOwnerMatch`.
+    pub fn refuses_rewriting(&self) -> bool {
+        self.rules.rewriting.engine == Some(true) && self.files.links.are_refused()
     }
 
     /// Tells whether Perl handlers decide about access.

@@ -20,8 +20,8 @@ pub struct RequestPlace<'a> {
     /// the existing folders and one more name. It ends with a slash if the request for a folder
     /// does. `None`: the file's path.
     pub walked: Option<&'a Path>,
-    /// The part of the walked path that exists, which a `<Directory>` with wildcards matches. An
-    /// index does not belong to it, only the folder. `None`: the file's path.
+    /// The part of the walked path that exists, which a `<Directory>` matches. An index does not
+    /// belong to it, only the folder. `None`: the file's path.
     pub existing: Option<&'a Path>,
     /// What a `<DirectoryMatch>` matches in place of the walked path: the folder of an index.
     pub folder: Option<&'a Path>,
@@ -172,9 +172,8 @@ impl Scope {
         match self {
             Scope::Location(prefix) => location_matches(prefix, place.url_path),
             Scope::Directory(folder) => {
-                let existing = place.existing.filter(|_| is_pattern(folder));
-                let file = existing.or(place.file);
-                file.is_some_and(|file| is_inside(folder, file))
+                let existing = place.existing.or(place.file);
+                existing.is_some_and(|existing| is_inside(folder, existing))
             }
             Scope::Files(name) => {
                 let path = place.walked_bytes();

@@ -125,6 +125,11 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// Whether the request has a query, which may be empty.
+    pub fn has_query(&self) -> bool {
+        self.resource.contains(&b'?') || !self.query().is_empty()
+    }
+
     /// Returns the conditions under which the client wants the representation.
     pub fn conditions(&self) -> Conditions<'a> {
         if self.fields.may_have(Conditions::NAME_LENGTHS) {

@@ -52,6 +52,8 @@ pub struct Run<'a> {
     /// The text that patterns match.
     pub subject: Vec<u8>,
     pub query: Vec<u8>,
+    /// Whether the request has a query, which may be empty, and no rule has replaced this query.
+    pub has_query: bool,
     /// Receives the variables and cookies that rules set.
     pub rule_state: RuleState,
     /// The URL path to which relative redirect targets are appended.

@@ -39,7 +39,8 @@ pub struct Route {
     pub host: u32,
     pub settings: Arc<Settings>,
     pub handler: Handler,
-    /// The file on disk: the script, or the mapped path.
+    /// The file on disk, without PATH_INFO: the script, or the mapped path. As in Apache, the path
+    /// of what does not exist ends with the first missing name.
     pub file: Vec<u8>,
     /// SCRIPT_NAME, decoded. `script_name` and `path_info` together are the request's path.
     pub script_name: Vec<u8>,
@@ -152,8 +153,8 @@ pub enum RouteOutcome {
     /// A report of the server.
     Report(Report),
     Moved(MovedFolder),
-    /// A folder. The host's rules decide which paths its indexes have, so `pipeline::index` looks
-    /// for them.
+    /// A folder. The host's rules decide which paths its indexes have, or the folder has rules of
+    /// its own, so `pipeline::index` looks for the indexes.
     Indexed,
     /// A folder without an index, which will be listed.
     Listing,

@@ -120,7 +120,7 @@ Options +ExecCGI
         (
             "/look?/forbidden/x",
             200,
-            "Apache2::SubRequest /forbidden/x x 403 none /look",
+            "Apache2::SubRequest /forbidden/x forbidden 403 none /look",
         ),
         ("/missing", 404, "document for /missing 404"),
         ("/fails", 500, "document for /fails as told\n500"),

@@ -327,6 +327,7 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
                     .remark("read as Inherit in the scopes that say so: the outer rules run last");
                 target.changes.push(Change::RewriteInherit(true));
             }
+            "allownoslash" => target.changes.push(Change::RewriteNoSlash),
             _ => {}
         }
     }

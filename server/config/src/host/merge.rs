@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::{Host, Htaccess};
 use crate::settings::{HandlerWords, Matching, Merger};
-use crate::{scope, Change, Forced, RequestPlace, Section, Settings, VariableSource};
+use crate::{scope, Change, Forced, RequestPlace, Scope, Section, Settings, VariableSource};
 
 /// A host with at most this many sections needs no allocation for a lookup.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -27,6 +27,7 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
     needs_walk: OnceLock<bool>,
+    tells_indexes_apart: OnceLock<bool>,
     /// The `<Directory>` sections with `Options`, which [`Host::links_in`] reads.
     pub(super) about_links: OnceLock<Vec<usize>>,
     pub(super) known: RwLock<HashMap<Box<[u64]>, Arc<Settings>>>,
@@ -41,14 +42,26 @@ impl Clone for Merged {
 impl Host {
     /// Tells whether any section depends on which parts of a path are existing folders.
     pub fn needs_walk(&self) -> bool {
-        use crate::Scope::{Directory, Location, LocationMatch};
-        let reads_walk = |section: &Section| match &section.scope {
-            Location(_) | LocationMatch(_) => false,
-            Directory(folder) => scope::is_pattern(folder),
-            _ => true,
+        let reads_walk = |section: &Section| {
+            !matches!(section.scope, Scope::Location(_) | Scope::LocationMatch(_))
         };
         let needs = || self.sections.iter().any(reads_walk) || self.allows_htaccess();
         *self.merged.needs_walk.get_or_init(needs)
+    }
+
+    /// Tells whether a section may match a file, but not the same file as the index of its folder.
+    pub fn tells_indexes_apart(&self) -> bool {
+        let is_pattern = |scope: &Scope| match scope {
+            Scope::Directory(folder) => scope::is_pattern(folder),
+            Scope::DirectoryMatch(_) => true,
+            _ => false,
+        };
+        let scopes = || {
+            let sections = self.sections.iter();
+            sections.flat_map(|section| section.within.iter().chain([&section.scope]))
+        };
+        let tells = || scopes().any(is_pattern);
+        *self.merged.tells_indexes_apart.get_or_init(tells)
     }
 
     /// Returns the settings for a request. `url_path` is decoded and normalised. `file` is the

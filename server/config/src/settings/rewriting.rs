@@ -15,6 +15,9 @@ pub struct Rewriting {
     pub base: Option<String>,
     /// `RewriteOptions Inherit`: the rules of outer scopes run after the rules of this scope.
     pub inherit: bool,
+    /// `RewriteOptions AllowNoSlash`: the rules of a folder also see the folder itself without the
+    /// final slash.
+    pub allow_no_slash: bool,
     /// The folder of the rules' section or .htaccess, with a final slash.
     pub folder: Option<PathBuf>,
 }
@@ -31,6 +34,7 @@ impl Rewriting {
                 Change::RewriteRule(rule) => own.rules.push(rule.clone()),
                 Change::RewriteBase(base) => own.base = Some(base.clone()),
                 Change::RewriteInherit(inherit) => own.inherit = *inherit,
+                Change::RewriteNoSlash => own.allow_no_slash = true,
                 _ => continue,
             }
             speaks = true;

@@ -52,6 +52,7 @@ fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     }
     let mut words = format!("\0{}\0", route.handler).into_bytes();
     words.extend_from_slice(&route.file);
+    words.extend_from_slice(&route.path_info);
     if let RouteOutcome::Proxied(path) = &route.outcome {
         words.push(0);
         words.extend_from_slice(path);

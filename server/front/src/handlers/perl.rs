@@ -280,7 +280,7 @@ fn path_translated(host: &Host, request: &Request<'_>, path_info: &[u8]) -> Vec<
 /// mod_mime, the suffixes of the path decide.
 fn media_type(route: &Route) -> Cow<'_, str> {
     if has_record(route) {
-        media::type_by_name(named_file(route), &route.settings).unwrap_or_default()
+        media::type_by_name(&route.file, &route.settings).unwrap_or_default()
     } else {
         Cow::Borrowed("")
     }
@@ -297,15 +297,10 @@ fn has_record(route: &Route) -> bool {
 /// Returns a property that a response has by the name of its file, until the handler sets another.
 fn by_name(route: &Route, property: fn(&[u8], &Settings) -> Option<String>) -> String {
     if has_record(route) || matches!(route.handler, Handler::Script(_)) {
-        property(named_file(route), &route.settings).unwrap_or_default()
+        property(&route.file, &route.settings).unwrap_or_default()
     } else {
         String::new()
     }
-}
-
-fn named_file(route: &Route) -> &[u8] {
-    let name = route.file.strip_suffix(&*route.path_info);
-    name.unwrap_or(&route.file)
 }
 
 /// Returns whether Perl runs the handler of the request.

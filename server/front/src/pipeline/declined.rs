@@ -114,8 +114,15 @@ fn as_routed(
             if let Some(page) = included(shared, request, &route) {
                 return page;
             }
+            // As in Apache, the file is not sent for a path that goes on behind the file.
+            let takes_info = route.settings.files.accept_path_info == Some(true);
+            let path = if takes_info || route.path_info.is_empty() {
+                route.file.clone()
+            } else {
+                [&route.file[..], &route.path_info].concat()
+            };
             let chosen = ChosenFile {
-                path: &route.file,
+                path: &path,
                 error: None,
             };
             sent_file(shared, request, Some(&route.settings), chosen)

@@ -137,10 +137,8 @@ impl Evaluation<'_> {
             return Ok(None);
         }
         let acting = [program.as_bytes(), &resource].concat();
-        let mut target = joined(&percent::encode_path(&acting), self.request.query());
-        if self.request.query().is_empty() && self.request.resource.contains(&b'?') {
-            target.push(b'?');
-        }
+        let acting = percent::encode_path(&acting);
+        let target = joined(self.request, &acting, self.request.query());
         let settings = &route.settings;
         if settings.is_guarded_by_perl() {
             let acts_as_guarded = |evaluation: &Evaluation<'_>, state: &mut _| {
@@ -173,10 +171,9 @@ impl Evaluation<'_> {
             b"HEAD" => b"GET",
             method => method,
         };
-        let asks = || self.request.resource.contains(&b'?') || !self.request.query().is_empty();
         let mut scripts = route.settings.media.scripts.iter();
         let (_, program) = scripts.find(|(known, _)| known.as_bytes() == method)?;
-        (method != b"GET" || asks()).then_some(program)
+        (method != b"GET" || self.request.has_query()).then_some(program)
     }
 
     /// Notes the user whom `SSLUserName` takes from the TLS connection. Apache does so in this

@@ -1,8 +1,8 @@
-//! Looks for the index of a folder where the host's rules decide which file belongs to a path. Like
-//! Apache's mod_dir, asks the rules for the path of each name in `DirectoryIndex`.
+//! Looks for the index of a folder where the host's rules decide which file belongs to a path, or
+//! where the folder has rules of its own. Like Apache's mod_dir, asks the rules for the path of
+//! each name in `DirectoryIndex`.
 //!
-//! The fixup stage calls [`Evaluation::to_index`]. Where no rules map paths, `routing` finds the
-//! index itself.
+//! The fixup stage calls [`Evaluation::to_index`]. Without rules, `routing` finds the index itself.
 
 use super::rules::{Decision, Evaluation, RedirectTarget};
 use crate::content::page;
@@ -91,16 +91,7 @@ impl Evaluation<'_> {
         // As in Apache, a name that is refused and not missing leaves a refusal if no other name
         // leads anywhere.
         let mut refusal = None;
-        let mut names: Vec<&str> = settings
-            .files
-            .directory_index
-            .iter()
-            .map(|name| name.as_str())
-            .collect();
-        if !settings.files.listed {
-            names.extend(settings.files.fallback.as_deref());
-        }
-        for name in names {
+        for name in &settings.files.directory_index {
             let start = if name.starts_with('/') {
                 &b""[..]
             } else {
@@ -113,11 +104,7 @@ impl Evaluation<'_> {
                         self.moved_to_index(route, path_of(&target).to_vec()),
                     ));
                 }
-                Candidate::Found(target, mut state) => {
-                    state.mapping.index_of.get_or_insert_with(|| IndexedFolder {
-                        path: route.script_name.clone(),
-                        file: route.file.clone(),
-                    });
+                Candidate::Found(target, state) => {
                     *rule_state = Some(state);
                     return Ok(IndexChoice::At(target));
                 }
@@ -142,6 +129,10 @@ impl Evaluation<'_> {
         let mut state = rule_state.clone().unwrap_or_default();
         let is_within = std::mem::replace(&mut state.is_within, true);
         state.leave_resource();
+        state.mapping.index_of = Some(IndexedFolder {
+            path: folder.script_name.clone(),
+            file: folder.file.clone(),
+        });
         let mut own = Some(state);
         for _ in 0..REWRITES {
             let request = Request {
@@ -197,7 +188,7 @@ impl Evaluation<'_> {
     }
 
     fn with_query(&self, path: Vec<u8>) -> Vec<u8> {
-        super::rewrite::joined(&path, self.request.query())
+        super::rewrite::joined(self.request, &path, self.request.query())
     }
 
     /// Redirects to an index, without the query (`DirectoryIndexRedirect`).

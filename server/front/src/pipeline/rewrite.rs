@@ -205,6 +205,7 @@ impl Evaluation<'_> {
     ) -> Result<Rewritten, Need> {
         let mut run = Run {
             query: variables.query.to_vec(),
+            has_query: self.request.has_query(),
             variables,
             subject: subject.text,
             base: subject.base,
@@ -232,7 +233,7 @@ fn is_mapped(destination: &Option<Destination>) -> bool {
 
 /// Returns a decision for the same request with another target, if the target differs.
 fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Decision> {
-    let target = joined(&path, query);
+    let target = joined(request, &path, query);
     let has_changed = path != request.path() || query != request.query();
     has_changed.then_some(Decision::Led(RedirectTarget {
         target,

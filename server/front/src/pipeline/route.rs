@@ -89,10 +89,16 @@ impl Evaluation<'_> {
     /// Returns the kept route of the path, if nothing but the path decides about the route.
     fn kept_route(&self, rule_state: &Option<Box<RuleState>>) -> Option<Rc<Route>> {
         let mapping = mapping(rule_state);
-        if mapping.is_some_and(MappingState::has_chosen_handler) {
+        if mapping.is_some_and(|mapping| self.needs_search(mapping)) {
             return None;
         }
         self.shared.known_route(sought(self.request, mapping))
+    }
+
+    /// Whether the route depends on more than the path, so that a kept route is of no use.
+    fn needs_search(&self, mapping: &MappingState) -> bool {
+        let is_index = mapping.index_of.is_some() && self.host.tells_indexes_apart();
+        mapping.has_chosen_handler() || is_index
     }
 
     /// Returns the file whose metadata the search for the route would read from a disk. `None`: no
@@ -123,11 +129,10 @@ impl Evaluation<'_> {
         let Some(mapping) = mapping(rule_state) else {
             return shared.route(sought(request, None), true);
         };
-        let is_plain = mapping.forced.is_empty() && !mapping.is_program && !mapping.lacks_index;
-        let route = if is_plain {
-            shared.route(sought(request, Some(mapping)), true)
-        } else {
+        let route = if self.needs_search(mapping) {
             routing::find_for(site, &shared.routing.htaccess, request, mapping, None).map(Rc::new)
+        } else {
+            shared.route(sought(request, Some(mapping)), true)
         };
         match mapping.back_end() {
             Some(proxied) => {

@@ -44,7 +44,7 @@ impl Evaluation<'_> {
         let Some(similar) = state.mapping.similar.clone() else {
             return Some(Decision::Needs(Need::FindSimilar(MissingFile {
                 path: path.merged.clone(),
-                file: route.file.clone(),
+                file: [&route.file[..], &route.path_info].concat(),
                 spelling: settings.files.spelling,
             })));
         };

@@ -8,6 +8,7 @@ use crate::handlers::{cgi, console, perl, proxy, report, ssi, Backend, HandlerOu
 use crate::pipeline::filter;
 use crate::pipeline::included::Inside;
 use crate::pipeline::negotiate;
+use crate::pipeline::rewrite::joined;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
 use crate::request::rule_state::ClientIdentity;
 use crate::request::trace::MadeParent;
@@ -258,9 +259,9 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
         _ => return,
     };
     let place = if route.file.is_empty() {
-        request.path()
+        request.path().to_vec()
     } else {
-        &route.file
+        [&route.file[..], &route.path_info].concat()
     };
     // The words are Apache's, because tools search for them.
     let words = if problem == DENIED {
@@ -326,9 +327,8 @@ fn limits(settings: &Settings) -> Vec<cgi::ResourceLimit> {
 pub fn moved(request: &Request<'_>, site: &Site, folder: &MovedFolder) -> Answer {
     let host = site.host(request.virtual_host);
     let mut location = canonical::absolute(request, &host.names, folder.to.clone());
-    if folder.keeps_query && !request.query().is_empty() {
-        location.push(b'?');
-        location.extend_from_slice(request.query());
+    if folder.keeps_query {
+        location = joined(request, &location, request.query());
     }
     page::redirect(folder.status, &location)
 }

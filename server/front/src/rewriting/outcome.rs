@@ -23,6 +23,7 @@ impl Run<'_> {
             target.truncate(at);
             own
         });
+        self.has_query &= own.is_none() && !flags.discard_query;
         match own {
             None if flags.discard_query => self.query.clear(),
             None => {}
@@ -73,11 +74,13 @@ impl Run<'_> {
         } else {
             escape_target(&self.subject)
         };
-        location = if plain_query {
-            with_query(location, &self.query)
+        let query = if plain_query {
+            self.query.clone()
         } else {
-            with_query(location, &percent::encode_path(&self.query))
+            percent::encode_path(&self.query)
         };
+        let has_query = self.has_query || !query.is_empty();
+        location = with_query(location, has_query.then_some(&query));
         location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
         Rewritten::Redirect { status, location }
     }

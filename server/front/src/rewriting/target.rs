@@ -4,8 +4,8 @@ use crate::request::canonical::has_scheme;
 use mehari_config::Text;
 use mehari_text::percent;
 
-pub(super) fn with_query(mut target: Vec<u8>, query: &[u8]) -> Vec<u8> {
-    if !query.is_empty() {
+pub(super) fn with_query(mut target: Vec<u8>, query: Option<&[u8]>) -> Vec<u8> {
+    if let Some(query) = query {
         target.push(b'?');
         target.extend_from_slice(query);
     }

@@ -112,6 +112,7 @@ pub fn find_for(
     search.forced = &mapping.forced;
     search.lacks_index = mapping.lacks_index;
     search.is_program = mapping.is_program;
+    search.indexed_folder = (mapping.index_of.as_ref()).map(|folder| folder.file.clone());
     search.route(request.path(), mapping.file())
 }
 

@@ -1,6 +1,6 @@
 //! Finds the existing part of a mapped path. Symbolic links are followed.
 
-use crate::content::stat::{is_file, stat};
+use crate::content::stat::is_file;
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, CWD};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -64,19 +64,46 @@ pub fn back(
     None
 }
 
-/// Returns the path that Apache has walked to a file: the existing folders and one more name. The
-/// slash behind a folder is kept.
-pub fn walked(file: &[u8], look: impl Fn(&[u8]) -> Option<(CString, Stat)>) -> Vec<u8> {
+/// The path that Apache has walked to a file: the existing folders and one more name. The slash
+/// behind a folder is kept.
+pub struct WalkedPath {
+    pub path: Vec<u8>,
+    /// The length of the part that exists. A file with a PATH_INFO does not belong to this part,
+    /// because no folder is inside a file.
+    existing: usize,
+}
+
+impl WalkedPath {
+    pub fn existing(&self) -> &[u8] {
+        &self.path[..self.existing]
+    }
+}
+
+/// Walks to a file.
+pub fn walk(file: &[u8], look: impl Fn(&[u8]) -> Option<(CString, Stat)>) -> WalkedPath {
+    let parent = |path: &[u8]| memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1);
     let Some(found) = back(file, file.len(), look) else {
-        return file.to_vec();
+        return WalkedPath {
+            path: file.to_vec(),
+            existing: parent(file),
+        };
     };
-    let next = if is_file(&found.stat) || found.behind.is_empty() {
-        0
-    } else {
-        let next = found.behind[1..].iter().position(|&byte| byte == b'/');
-        next.map_or(found.behind.len(), |next| next + 1)
+    let (known, behind) = (found.file.len(), &found.behind[..]);
+    let (walked, existing) = match (is_file(&found.stat), behind) {
+        (_, b"") => (known, known),
+        (true, _) => (known, parent(&found.file)),
+        (false, _) => {
+            let next = behind[1..].iter().position(|&byte| byte == b'/');
+            (
+                known + next.map_or(behind.len(), |next| next + 1),
+                known + 1,
+            )
+        }
     };
-    file[..found.file.len() + next].to_vec()
+    WalkedPath {
+        path: file[..walked].to_vec(),
+        existing,
+    }
 }
 
 /// Returns the length of the SCRIPT_NAME of a path with this PATH_INFO. Rules may have made the
@@ -88,18 +115,4 @@ pub fn script_length(path: &[u8], info: &[u8]) -> usize {
     let at = path.len() - same;
     let next = path[at..].iter().position(|&byte| byte == b'/');
     next.map_or(path.len(), |next| at + next)
-}
-
-/// Returns the length of a handler's SCRIPT_NAME in `path`. Like in Apache, SCRIPT_NAME is the
-/// existing folders and one more segment.
-pub fn handler_length(file: &[u8], path: &[u8]) -> usize {
-    let Some(found) = back(file, path.len(), stat) else {
-        return path.len();
-    };
-    let known = path.len() - found.rest;
-    if is_file(&found.stat) {
-        return known;
-    }
-    let next = path[known..].iter().skip(1).position(|&byte| byte == b'/');
-    next.map_or(path.len(), |at| known + 1 + at)
 }

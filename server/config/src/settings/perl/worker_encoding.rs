@@ -80,7 +80,7 @@ impl Settings {
                 }
                 _ => Authorization::Settled,
             },
-            fixups: rules.fix_up() && runs_until(Phase::Fixup),
+            fixups: (rules.fix_up() || self.refuses_rewriting()) && runs_until(Phase::Fixup),
         }
     }
 

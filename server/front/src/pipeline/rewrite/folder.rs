@@ -7,7 +7,7 @@ use crate::pipeline::rules::{Decision, Evaluation, RedirectTarget};
 use crate::request::canonical::has_scheme;
 use crate::request::rule_state::{Destination, RuleState};
 use crate::rewriting::Rewritten;
-use crate::routing::Route;
+use crate::routing::{Route, RouteOutcome};
 use mehari_http::path::{resolved, Path};
 use mehari_text::percent;
 
@@ -24,7 +24,7 @@ impl Evaluation<'_> {
         let destination = rule_state
             .as_ref()
             .and_then(|state| state.mapping.destination.as_ref());
-        if !may_run(rewriting, rule_state) || matches!(destination, Some(Destination::BackEnd(_))) {
+        if matches!(destination, Some(Destination::BackEnd(_))) {
             return None;
         }
         let file = [&route.file[..], &route.path_info].concat();
@@ -34,10 +34,18 @@ impl Evaluation<'_> {
             .map(|folder| folder.as_os_str().as_encoded_bytes());
         let behind = folder.and_then(|folder| file.strip_prefix(folder));
         let as_folder = folder.and_then(|folder| folder.strip_suffix(b"/"));
+        // The folder itself was requested without the final slash.
+        if Some(&file[..]) == as_folder && !rewriting.allow_no_slash {
+            return None;
+        }
+        if settings.refuses_rewriting() {
+            return Some(Decision::Status(Some(settings.clone()), 403));
+        }
+        if !may_run(rewriting, rule_state) {
+            return None;
+        }
         let subject = match behind {
             Some(behind) => behind.to_vec(),
-            // The folder itself was requested without the final slash.
-            None if Some(&file[..]) == as_folder => Vec::new(),
             None => file,
         };
         let base = self.base(rewriting.base.as_deref(), path, &subject);
@@ -60,6 +68,8 @@ impl Evaluation<'_> {
         };
         match rewritten {
             Rewritten::Unchanged => None,
+            // As in Apache, the redirect to the final slash outweighs another path.
+            Rewritten::Path { .. } if lacks_slash(route) => None,
             Rewritten::Status(status) => Some(Decision::Status(Some(settings.clone()), status)),
             Rewritten::Redirect { status, location } => {
                 Some(redirected(settings.clone(), status, location))
@@ -95,7 +105,7 @@ impl Evaluation<'_> {
                     return in_place(self.request, self.request.path().to_vec(), &query);
                 }
                 Some(Decision::Led(RedirectTarget {
-                    target: joined(&percent::encode_path(&new), &query),
+                    target: joined(self.request, &percent::encode_path(&new), &query),
                     in_place: false,
                     ..Default::default()
                 }))
@@ -121,4 +131,9 @@ impl Evaluation<'_> {
         }
         base
     }
+}
+
+/// Whether the route is that of a folder that is redirected to its path with the final slash.
+fn lacks_slash(route: &Route) -> bool {
+    matches!(&route.outcome, RouteOutcome::Moved(folder) if folder.keeps_query)
 }

@@ -3,6 +3,7 @@
 use crate::content::page;
 use crate::pipeline::rules::{Decision, Evaluation};
 use crate::request::canonical::{absolute, has_scheme};
+use crate::request::Request;
 use mehari_config::{
     is_url, LogLevel, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text,
 };
@@ -39,7 +40,7 @@ impl Evaluation<'_> {
             return Decision::Status(None, 500);
         }
         if !target.contains(&b'?') {
-            target = joined(&target, self.request.query());
+            target = joined(self.request, &target, self.request.query());
         }
         let location = if settings.rules.relative_redirects {
             target
@@ -85,8 +86,9 @@ fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8
     }
 }
 
-pub fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
-    if query.is_empty() {
+/// Returns the path with the query. An empty query is kept if the request has an empty query too.
+pub fn joined(request: &Request<'_>, path: &[u8], query: &[u8]) -> Vec<u8> {
+    if query.is_empty() && !request.has_query() {
         path.to_vec()
     } else {
         [path, b"?", query].concat()

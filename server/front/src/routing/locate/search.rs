@@ -15,7 +15,7 @@ use crate::request::rule_state::IndexedFolder;
 use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
-use crate::routing::walk::{self, ExistingPath};
+use crate::routing::walk::{self, ExistingPath, WalkedPath};
 use crate::routing::{program, proxied, variants, ActedFor, Route, RouteOutcome};
 use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site, VariableSource};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
@@ -23,8 +23,8 @@ use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 use rustix::fs::{FileType, Stat};
-use std::ffi::{CString, OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 /// How often a search may continue with another path: an index, an `Action` or a fallback.
@@ -55,7 +55,7 @@ pub(super) struct Search<'s> {
     pub(super) recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
     /// The folder, with its slash, whose index is sought.
-    indexed_folder: Option<Vec<u8>>,
+    pub(super) indexed_folder: Option<Vec<u8>>,
     /// The settings of the places that the search has left for another path.
     intermediate_settings: Vec<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
@@ -131,15 +131,19 @@ impl<'s> Search<'s> {
         };
         if route.script_name.is_empty() || route.file.is_empty() {
             // Perl's handlers and rules need the path and its file, also of a refused request.
-            let path = self.decode(raw)?;
-            if route.file.is_empty() || route.settings.runs_phases() {
-                route.file = match file {
-                    Some(file) => file.to_vec(),
-                    None => map(&self.host.mapping, &path.merged).file,
-                };
-            }
+            let mut path = self.decode(raw)?.merged;
+            let mapped = match file {
+                Some(file) => file.to_vec(),
+                None => map(&self.host.mapping, &path).file,
+            };
+            let walked = walk::walk(&mapped, |file| self.look(file)).path;
             if route.script_name.is_empty() && route.path_info.is_empty() {
-                route.script_name = path.merged;
+                let info = &mapped[walked.len()..];
+                route.path_info = path.split_off(walk::script_length(&path, info));
+                route.script_name = path;
+            }
+            if route.file.is_empty() || route.settings.runs_phases() {
+                route.file = walked;
             }
         }
         route.intermediate_settings = std::mem::take(&mut self.intermediate_settings);
@@ -242,13 +246,13 @@ impl<'s> Search<'s> {
             return Ok(self.refused(settings, HIDDEN));
         }
         let Some(found) = found else {
-            return self.without_file(settings, path, mapped);
+            return self.without_file(settings, path, mapped, alias_script);
         };
         match FileType::from_raw_mode(found.stat.st_mode) {
-            FileType::Directory => self.folder(settings, path, found),
-            FileType::RegularFile => self.file(path, found, alias_script),
+            FileType::Directory => self.folder(settings, path, found, alias_script),
+            FileType::RegularFile => self.file(settings, path, found, alias_script),
             FileType::CharacterDevice | FileType::BlockDevice if found.behind.is_empty() => {
-                self.device(path, found, alias_script)
+                self.device(settings, path, found, alias_script)
             }
             _ => Ok(self.refused(settings, DENIED)),
         }
@@ -291,16 +295,13 @@ impl<'s> Search<'s> {
         let walked = self.walked(file.as_os_str().as_bytes());
         let of_index = walked
             .as_ref()
-            .and_then(|walked| self.folder_of_index(walked.as_bytes()));
-        let existing = of_index.or_else(|| {
-            let walked = walked.as_ref()?;
-            Some(self.existing(walked.as_bytes()))
-        });
+            .and_then(|walked| self.folder_of_index(&walked.path));
+        let existing = of_index.or(walked.as_ref().map(WalkedPath::existing));
         let as_path = |bytes| std::path::Path::new(OsStr::from_bytes(bytes));
         let place = RequestPlace {
             url_path: &String::from_utf8_lossy(path),
             file: Some(file),
-            walked: walked.as_deref().map(std::path::Path::new),
+            walked: walked.as_ref().map(|walked| as_path(&walked.path)),
             existing: existing.map(as_path),
             folder: of_index.map(as_path),
         };
@@ -312,23 +313,11 @@ impl<'s> Search<'s> {
         Ok(self.host.settings_forced(&settings, self.forced))
     }
 
-    /// Returns the part of a walked path that exists.
-    fn existing<'f>(&self, walked: &'f [u8]) -> &'f [u8] {
-        if self.look(walked).is_some() {
-            return walked;
-        }
-        let name = walked.iter().rev().take_while(|&&byte| byte != b'/');
-        &walked[..walked.len() - name.count()]
-    }
-
     /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an
     /// index has the sections of its folder.
-    fn walked(&self, file: &[u8]) -> Option<OsString> {
-        if !self.host.needs_walk() {
-            return None;
-        }
-        let walked = walk::walked(file, |file| self.look(file));
-        Some(OsString::from_vec(walked))
+    fn walked(&self, file: &[u8]) -> Option<WalkedPath> {
+        let needs_walk = self.host.needs_walk();
+        needs_walk.then(|| walk::walk(file, |file| self.look(file)))
     }
 
     /// Returns the folder, with its slash, if the file is the sought index of this folder.
@@ -343,34 +332,15 @@ impl<'s> Search<'s> {
 
     fn file(
         &mut self,
+        settings: Arc<Settings>,
         path: Path,
         found: ExistingPath,
         alias_script: bool,
     ) -> Result<Route, Problem> {
         let path_info = &found.behind;
         let script_name = &path.merged[..walk::script_length(&path.merged, path_info)];
-        // The file may match sections that the path with PATH_INFO did not match.
-        let settings = self.settings(&path.merged, &found.file)?;
-        if settings.denied {
-            return Ok(self.refused(settings, DENIED));
-        }
-        if let Some((name, program)) = program::action(&settings, &found.file) {
-            // The program gets the original path as PATH_INFO.
-            let target = [program.as_bytes(), &path.merged].concat();
-            if let Ok(acting) = Path::decode(&percent::encode_path(&target)) {
-                if !path.merged.starts_with(program.as_bytes()) {
-                    self.indexes += 1;
-                    self.action = Some(Box::new(ActedFor {
-                        path: path.merged.clone(),
-                        name: name.to_string(),
-                    }));
-                    return if self.indexes <= INDEXES {
-                        self.continue_with(&settings, acting)
-                    } else {
-                        Ok(self.refused(settings, AROUND))
-                    };
-                }
-            }
+        if let Some(route) = self.acting(&settings, &path, &found.file) {
+            return route;
         }
         let choice = program::choose(self.site, &settings, &found, alias_script);
         let is_program = !matches!(choice, Ok(Handler::File));
@@ -419,15 +389,42 @@ impl<'s> Search<'s> {
         })
     }
 
+    /// Returns the route of the program that an `Action` names for a file. The program gets the
+    /// original path as PATH_INFO.
+    fn acting(
+        &mut self,
+        settings: &Arc<Settings>,
+        path: &Path,
+        file: &[u8],
+    ) -> Option<Result<Route, Problem>> {
+        let (name, program) = program::action(settings, file)?;
+        let target = [program.as_bytes(), &path.merged].concat();
+        let acting = Path::decode(&percent::encode_path(&target)).ok()?;
+        if path.merged.starts_with(program.as_bytes()) {
+            return None;
+        }
+        self.indexes += 1;
+        self.action = Some(Box::new(ActedFor {
+            path: path.merged.clone(),
+            name: name.to_string(),
+        }));
+        Some(if self.indexes <= INDEXES {
+            self.continue_with(settings, acting)
+        } else {
+            Ok(self.refused(settings.clone(), AROUND))
+        })
+    }
+
     /// Returns the route of a device. As in Apache, a device that may be opened is sent as an empty
     /// file. Nothing that reads the whole file gets a device, because reading may never end.
     fn device(
         &mut self,
+        settings: Arc<Settings>,
         path: Path,
         found: ExistingPath,
         alias_script: bool,
     ) -> Result<Route, Problem> {
-        let route = self.file(path, found, alias_script)?;
+        let route = self.file(settings, path, found, alias_script)?;
         let settings = &route.settings;
         let is_read = !settings.output.includes.are_off()
             || settings.runs_phases()

@@ -1,12 +1,12 @@
-//! Finds the route for a folder: a redirect to the path with the slash, an index, a listing, or a
-//! fallback.
+//! Finds the route for a folder: a redirect to the path with the slash, an index, a fallback, or a
+//! listing.
 
 use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
 use crate::request::rule_state::IndexedFolder;
 use crate::routing::mapping::map;
-use crate::routing::walk::ExistingPath;
-use crate::routing::{MovedFolder, Route, RouteOutcome};
+use crate::routing::walk::{self, ExistingPath};
+use crate::routing::{program, MovedFolder, Route, RouteOutcome};
 use mehari_config::{Handler, Rung, Settings, FCGID};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -16,6 +16,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 pub const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
+const NO_PROGRAM: Problem = Problem::refused(403, "a folder where programs run");
 
 impl Search<'_> {
     pub(super) fn folder(
@@ -23,6 +24,7 @@ impl Search<'_> {
         settings: Arc<Settings>,
         path: Path,
         found: ExistingPath,
+        alias_script: bool,
     ) -> Result<Route, Problem> {
         let rest = &found.behind[..];
         if !rest.is_empty() && rest != b"/" {
@@ -33,7 +35,7 @@ impl Search<'_> {
                 }
             }
             let mapped = map(&self.host.mapping, &path.merged).file;
-            return self.without_file(settings, path, mapped);
+            return self.without_file(settings, path, mapped, alias_script);
         }
         if !path.merged.ends_with(b"/") && settings.files.directory_slash {
             return Ok(self.with_slash(settings, &path, found.file));
@@ -42,48 +44,63 @@ impl Search<'_> {
         if self.indexes > INDEXES {
             return Ok(self.refused(settings, NO_INDEX));
         }
-        let may_have_index = !settings.files.directory_index.is_empty() && !self.lacks_index;
-        if may_have_index && self.host.rules.map_paths() {
+        // As in Apache, a path without the final slash has no index.
+        let may_have_index = path.merged.ends_with(b"/")
+            && !settings.files.directory_index.is_empty()
+            && !self.lacks_index;
+        // As in Apache, the folder's `RewriteRule`s see the folder before its index.
+        let has_rules = self.host.rules.map_paths() || settings.rules.rewriting.is_on();
+        if may_have_index && has_rules {
             let file = [&found.file[..], b"/"].concat();
             return Ok(Route {
                 script_name: path.merged,
                 ..self.folder_with(settings, file, RouteOutcome::Indexed)
             });
         }
-        self.indexed_folder = Some([&found.file[..], b"/"].concat());
+        let folder = [&found.file[..], b"/"].concat();
         if may_have_index {
-            let folder = [&found.file[..], b"/"].concat();
-            if let Some(route) = self.index(&settings, &path, folder) {
+            if let Some(route) = self.index(&settings, &path, folder.clone()) {
                 return route;
             }
         }
-        let is_for_back_end = matches!(&settings.handlers.set,
-            Some(Handler::Proxy(proxied)) if proxied.upstream != FCGID);
-        if is_for_back_end {
-            let folder = [&found.file[..], b"/"].concat();
-            return self.without_file(settings, path, folder);
-        }
-        if settings.handlers.set == Some(Handler::File) {
-            // As in Apache, `default-handler` neither lists folders nor refuses them.
-            let file = [&found.file[..], b"/"].concat();
-            return self.without_file(settings, path, file);
-        }
-        // As in Apache, `cgi-script` refuses to run a folder.
-        let is_run = settings.handlers.set == Some(Handler::Script(Rung::Cgi));
-        if settings.files.listed && !is_run {
-            return Ok(Route {
-                file: [&found.file[..], b"/"].concat(),
-                script_name: path.merged,
-                outcome: RouteOutcome::Listing,
-                ..self.refused(settings, NO_INDEX)
-            });
-        }
-        if settings.files.fallback.is_some() && !self.lacks_index {
-            return self.missing(settings, path);
-        }
+        self.without_index(settings, path, folder, alias_script)
+    }
+
+    /// Returns the route of a folder without an index. As in Apache, a folder is listed or refused
+    /// only if it has no handler.
+    fn without_index(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+        folder: Vec<u8>,
+        alias_script: bool,
+    ) -> Result<Route, Problem> {
+        let program = Handler::Script(Rung::Cgi);
+        let set = settings.handlers.set.as_ref();
+        let problem = match set.or(alias_script.then_some(&program)) {
+            None if settings.files.listed => {
+                return Ok(Route {
+                    file: folder,
+                    script_name: path.merged,
+                    outcome: RouteOutcome::Listing,
+                    ..self.refused(settings, NO_INDEX)
+                })
+            }
+            None => NO_INDEX,
+            Some(Handler::Script(Rung::Cgi)) => NO_PROGRAM,
+            Some(Handler::Proxy(proxied)) if proxied.upstream == FCGID => NO_PROGRAM,
+            Some(Handler::Proxy(_)) => {
+                return self.without_file(settings, path, folder, alias_script)
+            }
+            Some(Handler::Named(_)) => match self.acting(&settings, &path, &folder) {
+                Some(route) => return route,
+                None => NOT_FOUND,
+            },
+            Some(_) => NOT_FOUND,
+        };
         Ok(Route {
-            file: [&found.file[..], b"/"].concat(),
-            ..self.refused(settings, NO_INDEX)
+            file: folder,
+            ..self.refused(settings, problem)
         })
     }
 
@@ -111,10 +128,17 @@ impl Search<'_> {
         path: &Path,
         folder: Vec<u8>,
     ) -> Option<Result<Route, Problem>> {
+        self.indexed_folder = Some(folder.clone());
         let mut names = settings.files.directory_index.iter();
         let index = names.find_map(|name| {
             let index = index_path(path, name)?;
-            (self.index_exists(&index) || self.index_is_negotiated(&index)).then_some(index)
+            if self.index_exists(&index) || self.index_is_negotiated(&index) {
+                return Some(index);
+            }
+            // As in Apache, a missing name has its fallback before the next name is tried.
+            let mapping = map(&self.host.mapping, &index.merged);
+            let settings = self.settings(&index.merged, &mapping.file).ok()?;
+            self.fallback(&settings, &index, &mapping.file, mapping.script)
         })?;
         if let Some(status) = settings.files.index_redirect {
             let moved = RouteOutcome::Moved(MovedFolder {
@@ -171,16 +195,42 @@ impl Search<'_> {
         &mut self,
         settings: Arc<Settings>,
         path: Path,
+        mapped: &[u8],
+        alias_script: bool,
     ) -> Result<Route, Problem> {
         self.indexes += 1;
-        if let (Some(fallback), true) = (&settings.files.fallback, self.indexes <= INDEXES) {
-            if let Ok(candidate) = Path::decode(&percent::encode_path(fallback.as_bytes())) {
-                if candidate.merged != path.merged && self.index_exists(&candidate) {
-                    return self.continue_with(&settings, candidate);
-                }
+        let fallback = self.fallback(&settings, &path, mapped, alias_script);
+        match fallback.filter(|_| self.indexes <= INDEXES) {
+            Some(fallback) => self.continue_with(&settings, fallback),
+            None => {
+                let program = Handler::Script(Rung::Cgi);
+                let configured = program::configured(&settings, mapped).cloned();
+                let handler = configured.or(alias_script.then(|| program.clone()));
+                let refused = self.refused(settings, NOT_FOUND);
+                // As in Apache, a program that is missing answers every method.
+                Ok(match handler.filter(|handler| *handler == program) {
+                    Some(handler) => Route { handler, ..refused },
+                    None => refused,
+                })
             }
         }
-        Ok(self.refused(settings, NOT_FOUND))
+    }
+
+    /// Returns the `FallbackResource` of a path without a file. As in Apache, a path with a handler
+    /// has no fallback.
+    fn fallback(
+        &self,
+        settings: &Settings,
+        path: &Path,
+        mapped: &[u8],
+        alias_script: bool,
+    ) -> Option<Path> {
+        let fallback = settings.files.fallback.as_ref()?;
+        let fallback = Path::decode(&percent::encode_path(fallback.as_bytes())).ok()?;
+        let walked = walk::walk(mapped, |file| self.look(file)).path;
+        let has_handler = alias_script || program::configured(settings, &walked).is_some();
+        let leads_on = !has_handler && fallback.merged != path.merged;
+        (leads_on && self.index_exists(&fallback)).then_some(fallback)
     }
 }
 

@@ -18,20 +18,24 @@ impl Search<'_> {
         path: Path,
         mapped: Vec<u8>,
     ) -> Route {
-        let (script, mut whole) = match &handler {
+        let (file, script, mut whole) = match &handler {
             Handler::Psgi(_) => {
                 let location = program::mount(self.host, &path.merged);
                 let length = location.trim_end_matches('/').len();
-                (path.sent_length(length), path.bytes)
+                (mapped, path.sent_length(length), path.bytes)
             }
-            _ => (walk::handler_length(&mapped, &path.merged), path.merged),
+            _ => {
+                let walked = walk::walk(&mapped, |file| self.look(file)).path;
+                let script = walk::script_length(&path.merged, &mapped[walked.len()..]);
+                (walked, script, path.merged)
+            }
         };
         let path_info = whole.split_off(script);
         Route {
             host: self.host.number,
             settings,
             handler,
-            file: mapped,
+            file,
             script_name: whole,
             path_info,
             outcome: RouteOutcome::Program,
@@ -71,9 +75,10 @@ impl Search<'_> {
         settings: Arc<Settings>,
         path: Path,
         mapped: Vec<u8>,
+        alias_script: bool,
     ) -> Result<Route, Problem> {
         let Some(Handler::Proxy(proxied)) = &settings.handlers.set else {
-            return self.missing(settings, path);
+            return self.missing(settings, path, &mapped, alias_script);
         };
         let location = program::mount(self.host, &path.merged);
         let speech = self
@@ -81,7 +86,7 @@ impl Search<'_> {
             .upstream(&proxied.upstream)
             .map(|one| one.speech());
         if speech == Some(Speech::FastCgi) && location.is_empty() {
-            return self.missing(settings, path);
+            return self.missing(settings, path, &mapped, alias_script);
         }
         let mut proxied = Proxied::clone(proxied);
         proxied.from = PassFrom::Prefix(location.to_string());
