@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls kernels sanitize programs check peers fuzz soak manual docs install deb packages image portable own cross install-program clean help perl debug rust
+.PHONY: build serve test fresh perls kernels sanitize programs random-sites check peers fuzz soak manual docs install deb packages image portable own cross install-program clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -53,6 +53,11 @@ programs: ## run the real programs, those too that need a database server (minut
 	@packaging/install-needs build programs
 	@$(MAKE) --no-print-directory debug
 	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" $(CARGO) test $(CARGO_FLAGS) -p mehari-tests --test programs -- --include-ignored
+
+random-sites: ## serve sites made at random here and with Apache + mod_perl, and show each answer that differs (COUNT=20 SEED=1)
+	@packaging/install-needs build test
+	@$(MAKE) --no-print-directory debug
+	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" $(PERL) tests/random_sites $(or $(COUNT),20) $(SEED)
 
 check: rust ## formatting and clippy, no warnings allowed
 	$(CARGO) fmt --all --check
