@@ -59,6 +59,12 @@ impl Evaluation<'_> {
         declined.err()
     }
 
+    /// Returns the method that access rules see. As in Apache, a handler may have set its number.
+    fn method<'m>(&'m self, state: Option<&'m RuleState>) -> &'m [u8] {
+        let numbered = state.and_then(|state| state.method.numbered.as_deref());
+        numbered.unwrap_or(self.request.method)
+    }
+
     /// Refuses a method that `AllowMethods` does not name.
     fn allows_method(
         &self,
@@ -174,9 +180,10 @@ impl Evaluation<'_> {
             state.identity.recall_user(settings);
         }
         let refused = |status| Err(Decision::Status(Some(settings.clone()), status));
+        let satisfies_any = rules.satisfies_any(self.method(rule_state.as_deref()));
         match self.allows(route, settings, rule_state)? {
-            true if rules.satisfy_any => return Ok(()),
-            false if !rules.satisfy_any => return refused(403),
+            true if satisfies_any => return Ok(()),
+            false if !satisfies_any => return refused(403),
             _ => {}
         }
         match &rules.require {
@@ -278,11 +285,10 @@ impl Evaluation<'_> {
         let ruling = ruling(rule_state, |rule_state, asked| {
             let state = rule_state.as_deref();
             let variables = self.variables(route, settings, state);
-            let numbered = state.and_then(|state| state.method.numbered.as_deref());
             let result = what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,
-                method: numbered.unwrap_or(self.request.method),
+                method: self.method(state),
                 variables: &variables,
                 has_variable: &|name| {
                     state.is_some_and(|state| state.variable(name.as_bytes()).is_some())
