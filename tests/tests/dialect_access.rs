@@ -300,6 +300,42 @@ fn satisfy_counts_for_the_methods_of_its_limit_as_in_apache() {
 }
 
 #[test]
+fn access_to_an_index_is_checked_as_for_a_sub_request_of_apache() {
+    let site = || {
+        let folders = ["posted", "unlimited", "next", "last", "fallback", "alike"];
+        let site = folders.iter().fold(Server::builder(), |site, folder| {
+            site.file(&format!("htdocs/{folder}/first.html"), "first")
+                .file(&format!("htdocs/{folder}/second.html"), "second")
+        });
+        site.file("users", &format!("ann:{SECRET}\n")).conf(&format!(
+            "DirectoryIndex first.html second.html\n\
+             <Directory @ROOT@/htdocs>\n{BASIC}Require all granted\n</Directory>\n\
+             <Directory @ROOT@/htdocs/posted>\n<LimitExcept POST>\nRequire all denied\n</LimitExcept>\n<Files *>\nSetEnv A 1\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/alike>\n<LimitExcept POST>\nRequire all denied\n</LimitExcept>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/unlimited>\n<Files *.html>\n<Limit GET>\nRequire valid-user\n</Limit>\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/next>\n<Files first.html>\nRequire valid-user\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/last>\n<Files first.html>\nRequire all denied\n</Files>\n\
+             <Files second.html>\nRequire user ann\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/fallback>\nFallbackResource /fallback/second.html\n\
+             <Files second.html>\n<LimitExcept POST>\nRequire all denied\n</LimitExcept>\n</Files>\n</Directory>\n"
+        ))
+    };
+    let mut pair = Pair::start(site);
+    let targets = [
+        "/posted/",
+        "/alike/",
+        "/unlimited/",
+        "/unlimited/first.html",
+        "/next/",
+        "/last/",
+        "/fallback/missing",
+        "/fallback/second.html",
+    ];
+    compare_methods(&mut pair, &targets);
+    assert_eq!(pair.get("/next/").text(), "second");
+}
+
+#[test]
 fn methods_are_named_as_in_apache() {
     let site = || {
         let page =

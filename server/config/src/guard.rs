@@ -33,6 +33,13 @@ impl Settings {
             .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
     }
 
+    /// Tells whether access to an index or a fallback with these settings is checked although the
+    /// place that leads to it, with the settings `from`, has admitted the request. As in Apache, it
+    /// is checked as for a sub-request.
+    pub fn are_checked_behind(&self, from: &Settings) -> bool {
+        self.rules.is_of_path || self.id != from.id
+    }
+
     /// Tells whether `other` admits every client that these settings admit, as the same user.
     pub fn guards_as(&self, other: &Settings) -> bool {
         let (rules, others) = (&self.rules, &other.rules);

@@ -125,6 +125,10 @@ pub struct Rules {
     /// Whether conditions of `<If>` have been evaluated for these settings.
     #[serde(skip)]
     pub is_conditional: bool,
+    /// Whether a `<Files>`, `<Location>` or `<If>` applies. As in Apache, such settings of an index
+    /// are not those of its folder, even if they are equal.
+    #[serde(skip)]
+    pub is_of_path: bool,
     /// Which rules of the host read the request before it is mapped.
     #[serde(skip)]
     pub of_host: PlaceRules,

@@ -4,6 +4,7 @@ mod digest;
 mod login;
 mod names;
 
+use crate::request::Request;
 use crate::routing::Route;
 use mehari_auth::passwords;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
@@ -47,20 +48,58 @@ impl Evaluation<'_> {
                 state.leave_place();
             }
         }
-        let settings = &route.settings;
-        if let Err(refusal) = self.allows_method(settings, rule_state) {
-            return Some(refusal);
+        let of_index = (rule_state.as_ref()).and_then(|state| state.mapping.index_of.as_ref());
+        let is_other = of_index.is_some_and(|of| route.settings.are_checked_behind(&of.settings));
+        if is_other || route.is_looked_up {
+            return self.as_lookup(|lookup| lookup.check_place(route, rule_state).err());
         }
-        let declined = if settings.runs_phases() {
+        self.check_place(route, rule_state).err()
+    }
+
+    /// Checks the access rules of an index that has other settings than its folder.
+    pub(super) fn refuses_index(
+        &self,
+        folder: &Route,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        if !route.settings.are_checked_behind(&folder.settings) {
+            return None;
+        }
+        self.as_lookup(|lookup| lookup.check_place(route, rule_state).err())
+    }
+
+    /// Calls `with` for the sub-request by which Apache looks an index or a fallback up. The method
+    /// of a sub-request is GET.
+    fn as_lookup<T>(&self, with: impl FnOnce(&Evaluation<'_>) -> T) -> T {
+        let request = Request {
+            method: b"GET",
+            ..*self.request
+        };
+        with(&Evaluation {
+            may_wait: self.may_wait,
+            is_lookup: true,
+            ..Evaluation::new(self.shared, &request, self.site)
+        })
+    }
+
+    fn check_place(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
+        let settings = &route.settings;
+        self.allows_method(settings, rule_state)?;
+        if settings.runs_phases() {
             self.prepare_worker_results(route, rule_state)
         } else {
             self.admits(route, settings, rule_state)
-        };
-        declined.err()
+        }
     }
 
     /// Returns the method that access rules see. As in Apache, a handler may have set its number.
     fn method<'m>(&'m self, state: Option<&'m RuleState>) -> &'m [u8] {
+        let state = state.filter(|_| !self.is_lookup);
         let numbered = state.and_then(|state| state.method.numbered.as_deref());
         numbered.unwrap_or(self.request.method)
     }

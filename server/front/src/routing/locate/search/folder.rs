@@ -43,14 +43,15 @@ impl Search<'_> {
             return Ok(self.refused(settings, NO_INDEX));
         }
         let may_have_index = !settings.files.directory_index.is_empty() && !self.lacks_index;
-        if may_have_index && self.host.rules.map_paths() {
+        self.indexed_folder = Some([&found.file[..], b"/"].concat());
+        let is_chosen_later = || self.host.rules.map_paths() || self.guards_index(&settings, &path);
+        if may_have_index && is_chosen_later() {
             let file = [&found.file[..], b"/"].concat();
             return Ok(Route {
                 script_name: path.merged,
                 ..self.folder_with(settings, file, RouteOutcome::Indexed)
             });
         }
-        self.indexed_folder = Some([&found.file[..], b"/"].concat());
         if may_have_index {
             let folder = [&found.file[..], b"/"].concat();
             if let Some(route) = self.index(&settings, &path, folder) {
@@ -84,6 +85,21 @@ impl Search<'_> {
         Ok(Route {
             file: [&found.file[..], b"/"].concat(),
             ..self.refused(settings, NO_INDEX)
+        })
+    }
+
+    /// Whether the access rules of an index may refuse a request that those of the folder admit. As
+    /// in Apache, the next name in `DirectoryIndex` is then tried.
+    fn guards_index(&self, settings: &Arc<Settings>, path: &Path) -> bool {
+        let may_refuse = |own: Arc<Settings>| {
+            !own.guards_as(settings) && (own.denied || own.is_guarded())
+        };
+        let mut names = settings.files.directory_index.iter();
+        names.any(|name| {
+            index_path(path, name).is_some_and(|index| {
+                let mapped = map(&self.host.mapping, &index.merged).file;
+                self.settings(&index.merged, &mapped).is_ok_and(may_refuse)
+            })
         })
     }
 
@@ -128,9 +144,10 @@ impl Search<'_> {
             Box::new(IndexedFolder {
                 path: path.merged.clone(),
                 file: folder,
+                settings: settings.clone(),
             })
         });
-        Some(self.continue_with(settings, index))
+        Some(self.look_up(settings, index))
     }
 
     /// Redirects to the path with the final slash.
@@ -176,7 +193,7 @@ impl Search<'_> {
         if let (Some(fallback), true) = (&settings.files.fallback, self.indexes <= INDEXES) {
             if let Ok(candidate) = Path::decode(&percent::encode_path(fallback.as_bytes())) {
                 if candidate.merged != path.merged && self.index_exists(&candidate) {
-                    return self.continue_with(&settings, candidate);
+                    return self.look_up(&settings, candidate);
                 }
             }
         }
