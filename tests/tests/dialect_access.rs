@@ -243,3 +243,139 @@ fn a_user_without_the_right_is_forbidden_as_in_apache() {
         }
     }
 }
+
+const BASIC: &str = "AuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\n";
+
+/// Compares the answers of both servers to requests of each method, without a user and as ann.
+fn compare_methods(pair: &mut Pair, targets: &[&str]) {
+    let mut differences = Vec::new();
+    for target in targets {
+        for method in ["GET", "HEAD", "POST"] {
+            for who in ["", ANN] {
+                let mut request = get(target, who);
+                request.method = method.into();
+                differences.extend(pair.compare(&request).err());
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+const SATISFYING: &[(&str, &str)] = &[
+    ("post", "<Limit POST>\nSatisfy Any\n</Limit>\nRequire valid-user\n"),
+    ("others", "<LimitExcept POST>\nSatisfy Any\n</LimitExcept>\nRequire valid-user\n"),
+    ("last", "Satisfy Any\n<Limit GET>\nSatisfy All\n</Limit>\nRequire valid-user\n"),
+    ("first", "<Limit GET>\nSatisfy Any\n</Limit>\nSatisfy All\nRequire valid-user\n"),
+    ("denied", "<Limit POST>\nSatisfy Any\n</Limit>\nDeny from all\nRequire valid-user\n"),
+    ("perl", "<Limit POST>\nSatisfy Any\n</Limit>\nRequire valid-user\nPerlAccessHandler 'sub { 0 }'\n"),
+    ("refusing", "<LimitExcept GET>\nSatisfy Any\n</LimitExcept>\nRequire valid-user\nPerlAccessHandler 'sub { 403 }'\n"),
+];
+
+#[test]
+fn satisfy_counts_for_the_methods_of_its_limit_as_in_apache() {
+    let site = || {
+        let mut site = Server::builder().file("users", &format!("ann:{SECRET}\n"));
+        let mut conf = format!("<Directory @ROOT@/htdocs>\n{BASIC}</Directory>\n");
+        for (folder, lines) in SATISFYING {
+            site = site
+                .file(&format!("htdocs/{folder}/page.html"), "page")
+                .file(&format!("htdocs/{folder}/closed.html"), "closed");
+            let place = format!("<Directory @ROOT@/htdocs/{folder}>\n{lines}</Directory>\n");
+            conf.push_str(&place);
+        }
+        // The line of a section takes away the Satisfy of outer sections.
+        site.conf(&format!(
+            "{conf}<Files closed.html>\nDeny from all\n</Files>\n"
+        ))
+    };
+    let mut pair = Pair::start(site);
+    let pages = SATISFYING
+        .iter()
+        .flat_map(|(folder, _)| ["page", "closed"].map(|name| format!("/{folder}/{name}.html")));
+    let pages: Vec<String> = pages.collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    compare_methods(&mut pair, &pages);
+    assert_eq!(pair.get("/post/page.html").status, 401);
+    assert_eq!(pair.get("/post/closed.html").status, 403);
+}
+
+#[test]
+fn access_to_an_index_is_checked_as_for_a_sub_request_of_apache() {
+    let site = || {
+        let folders = ["posted", "unlimited", "next", "last", "fallback", "alike"];
+        let site = folders.iter().fold(Server::builder(), |site, folder| {
+            site.file(&format!("htdocs/{folder}/first.html"), "first")
+                .file(&format!("htdocs/{folder}/second.html"), "second")
+        });
+        site.file("users", &format!("ann:{SECRET}\n")).conf(&format!(
+            "DirectoryIndex first.html second.html\n\
+             <Directory @ROOT@/htdocs>\n{BASIC}Require all granted\n</Directory>\n\
+             <Directory @ROOT@/htdocs/posted>\n<LimitExcept POST>\nRequire all denied\n</LimitExcept>\n<Files *>\nSetEnv A 1\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/alike>\n<LimitExcept POST>\nRequire all denied\n</LimitExcept>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/unlimited>\n<Files *.html>\n<Limit GET>\nRequire valid-user\n</Limit>\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/next>\n<Files first.html>\nRequire valid-user\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/last>\n<Files first.html>\nRequire all denied\n</Files>\n\
+             <Files second.html>\nRequire user ann\n</Files>\n</Directory>\n\
+             <Directory @ROOT@/htdocs/fallback>\nFallbackResource /fallback/second.html\n\
+             <Files second.html>\n<LimitExcept POST>\nRequire all denied\n</LimitExcept>\n</Files>\n</Directory>\n"
+        ))
+    };
+    let mut pair = Pair::start(site);
+    let targets = [
+        "/posted/",
+        "/alike/",
+        "/unlimited/",
+        "/unlimited/first.html",
+        "/next/",
+        "/last/",
+        "/fallback/missing",
+        "/fallback/second.html",
+    ];
+    compare_methods(&mut pair, &targets);
+    assert_eq!(pair.get("/next/").text(), "second");
+}
+
+#[test]
+fn methods_are_named_as_in_apache() {
+    let site = || {
+        let page =
+            |site: Builder, folder: &&str| site.file(&format!("htdocs/{folder}/page.html"), "page");
+        ["lower", "except", "get", "head", "inner"]
+            .iter()
+            .fold(Server::builder(), page)
+            .file("htdocs/inner/.htaccess", "<Limit GET>\nRequire all denied\n</Limit>\n")
+            .conf(
+                "<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/lower>\n<Limit get>\nRequire all denied\n</Limit>\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/except>\n<LimitExcept get>\nRequire all denied\n</LimitExcept>\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/get>\nRequire method GET\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/head>\nRequire method HEAD\n</Directory>\n",
+            )
+    };
+    let mut pair = Pair::start(site);
+    for (folder, status) in [
+        ("lower", 200),
+        ("except", 403),
+        ("get", 200),
+        ("head", 200),
+        ("inner", 403),
+    ] {
+        let target = format!("/{folder}/page.html");
+        compare_methods(&mut pair, &[&target]);
+        assert_eq!(pair.get(&target).status, status, "{folder}");
+    }
+}
+
+#[test]
+fn an_unknown_method_in_an_htaccess_file_is_an_error() {
+    // Apache does the same, but its log then has an alert.
+    let mut server = Server::builder()
+        .file("htdocs/page.html", "page")
+        .file(
+            "htdocs/.htaccess",
+            "<LimitExcept Get>\nRequire all denied\n</LimitExcept>\n",
+        )
+        .conf("<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n")
+        .start();
+    assert_eq!(server.get("/page.html").status, 500);
+}

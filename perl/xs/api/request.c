@@ -261,6 +261,15 @@ XS_INTERNAL(numbered_method)
   XSRETURN(1);
 }
 
+/* _satisfies: returns Apache2::Const::SATISFY_ALL (0), SATISFY_ANY (1) or SATISFY_NOSPEC (2). */
+XS_INTERNAL(satisfies)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  XSRETURN_IV(mehari_rec_satisfies(aTHX_ mehari_rec_of(aTHX_ ST(0))));
+}
+
 /* ---- numbers ---- */
 
 /* Returns the old number, and sets the new one if there is an argument. */
@@ -434,7 +443,7 @@ void mehari_api_request_boot(pTHX)
     {"Apache2::RequestRec::subprocess_env", subprocess_env, 0}, {"Apache2::RequestRec::pnotes", pnotes, 0},
     {"Apache2::RequestRec::pnotes_kill", pnotes_kill, 0}, {"Apache2::RequestRec::connection", belonging, 0},
     {"Apache2::RequestRec::server", belonging, 1}, {"Apache2::RequestRec::pool", belonging, 2},
-    {"Apache2::RequestRec::_slots", slots, 0}, {"Apache2::RequestRec::_numbered_method", numbered_method, 0}, {"Apache2::RequestRec::_setting", setting, 0},
+    {"Apache2::RequestRec::_slots", slots, 0}, {"Apache2::RequestRec::_numbered_method", numbered_method, 0}, {"Apache2::RequestRec::_satisfies", satisfies, 0}, {"Apache2::RequestRec::_setting", setting, 0},
     {"Apache2::RequestRec::assbackwards", number, MEHARI_NUMBER_ASSBACKWARDS},
     {"Apache2::RequestRec::no_local_copy", number, MEHARI_NUMBER_NO_LOCAL_COPY},
     {"Apache2::RequestRec::proxyreq", number, MEHARI_NUMBER_PROXYREQ}, {"Apache2::RequestRec::mtime", number, MEHARI_NUMBER_MTIME},

@@ -174,8 +174,7 @@ static int let_in(pTHX_ mehari_rec *rec)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, mehari_rec_text(aTHX_ before, MEHARI_REC_AUTH_TYPE));
     return OK;
   }
-  mehari_text satisfy = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "satisfy"));
-  bool any = satisfy.length == 3 && memEQ(satisfy.at, "any", 3);
+  bool any = mehari_rec_satisfies(aTHX_ rec) == MEHARI_SATISFY_ANY;
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
   if (status == DECLINED)
     status = OK;

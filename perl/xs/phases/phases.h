@@ -83,6 +83,10 @@ bool mehari_rec_is_initial(const mehari_rec *rec);
 typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
 mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user, uint64_t known);
 
+/* requirement.c: what `Satisfy` says of the request's method: Apache2::Const's SATISFY_*. */
+enum { MEHARI_SATISFY_ALL, MEHARI_SATISFY_ANY, MEHARI_SATISFY_NOSPEC };
+int mehari_rec_satisfies(pTHX_ mehari_rec *rec);
+
 /* connections.c. DECLINED: continue with the request's phases. DONE: the connection is over.
  * Otherwise a status. */
 void mehari_connections_boot(pTHX);

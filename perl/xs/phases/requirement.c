@@ -1,4 +1,4 @@
-/* Evaluates `Require` if Perl sets the user. It reads the configuration's lines
+/* Evaluates `Require` if Perl sets the user, and `Satisfy`. It reads the configuration's lines
  * (server/config/src/access/worker_encoding.rs) and the front's results for the parts that need no
  * user.
  *
@@ -244,4 +244,24 @@ mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user, uint6
   };
   int found = verdict(aTHX_ &at);
   return found == GRANTED || found == SILENT ? MEHARI_GRANTED : found == NEEDS_USER ? MEHARI_NEEDS_USER : MEHARI_DENIED;
+}
+
+/* Reads the lines that `AllowDeny::encode_satisfy` writes. */
+int mehari_rec_satisfies(pTHX_ mehari_rec *rec)
+{
+  mehari_text rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "satisfy")), methods, others;
+  mehari_text method = mehari_rec_numbered_method(aTHX_ rec);
+  if (method.length == 4 && memEQ(method.at, "HEAD", 4))
+    method = (mehari_text){"GET", 3};
+  int said = MEHARI_SATISFY_NOSPEC;
+  while (rest.length) {
+    mehari_text line = line_of(&rest);
+    bool is_any = behind(line, "any", &methods);
+    if (!is_any && !behind(line, "all", &methods))
+      continue;
+    bool holds = behind(methods, "except", &others) ? !holds_word(others, method) : !methods.length || holds_word(methods, method);
+    if (holds)
+      said = is_any ? MEHARI_SATISFY_ANY : MEHARI_SATISFY_ALL;
+  }
+  return said;
 }

@@ -27,11 +27,14 @@ pub struct Methods {
 
 impl Methods {
     pub fn holds(&self, method: &[u8]) -> bool {
-        // GET includes HEAD.
-        let method: &[u8] = if method == b"HEAD" { b"GET" } else { method };
-        let mut names = self.names.iter();
-        names.any(|name| name.as_bytes() == method) == self.listed
+        is_among(&self.names, method) == self.listed
     }
+}
+
+/// Tells whether a method is in a list. GET includes HEAD.
+fn is_among(names: &[String], method: &[u8]) -> bool {
+    let method: &[u8] = if method == b"HEAD" { b"GET" } else { method };
+    names.iter().any(|name| name.as_bytes() == method)
 }
 
 /// How the `Require` lines of a section combine with those of outer sections.
@@ -151,9 +154,7 @@ impl Requirement {
             Requirement::Environment(names) => {
                 decided(names.iter().any(|name| (visitor.has_variable)(name)))
             }
-            Requirement::Method(names) => {
-                decided(names.iter().any(|name| name.as_bytes() == visitor.method))
-            }
+            Requirement::Method(names) => decided(is_among(names, visitor.method)),
             Requirement::Expression(expression) => match expression.holds(visitor.variables) {
                 false if expression.names_user() => Verdict::NeedsUser,
                 holds => decided(holds),

@@ -100,7 +100,7 @@ pub enum Change {
     Allow(Option<Methods>, From),
     Deny(Option<Methods>, From),
     /// `Satisfy Any` (true) or `All`.
-    SatisfyAny(bool),
+    Satisfy(Option<Methods>, bool),
     /// `AuthMerging`. `None`: Off.
     AuthMerging(Option<Merging>),
     Auth(AuthWord),

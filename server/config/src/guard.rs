@@ -17,7 +17,7 @@ impl Settings {
     /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.
-        let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
+        let by_perl = self.runs_phases() && self.rules.may_satisfy_any() && self.rules.require.is_some();
         by_perl
             || self.tls.user_name.is_some()
             || self.files.spelling.checked
@@ -41,12 +41,18 @@ impl Settings {
             .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
     }
 
+    /// Tells whether access to an index or a fallback with these settings is checked although the
+    /// place that leads to it, with the settings `from`, has admitted the request. As in Apache, it
+    /// is checked as for a sub-request.
+    pub fn are_checked_behind(&self, from: &Settings) -> bool {
+        self.rules.is_of_path || self.id != from.id
+    }
+
     /// Tells whether `other` admits every client that these settings admit, as the same user.
     pub fn guards_as(&self, other: &Settings) -> bool {
         let (rules, others) = (&self.rules, &other.rules);
         rules.require == others.require
             && rules.allow_deny == others.allow_deny
-            && rules.satisfy_any == others.satisfy_any
             && rules.methods == others.methods
             && rules.tls_requirements == others.tls_requirements
             && rules.authentication == others.authentication

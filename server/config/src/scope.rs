@@ -125,6 +125,11 @@ impl Section {
         self.within.as_ref().is_none_or(is_around) && self.scope.matches(place)
     }
 
+    /// Tells whether the section is none of folders alone.
+    pub(crate) fn is_of_path(&self) -> bool {
+        self.rank().0 > 0
+    }
+
     /// Returns the section's rank in merging. Sections of the same rank keep their order.
     pub(crate) fn rank(&self) -> (u8, (u8, usize)) {
         match &self.scope {

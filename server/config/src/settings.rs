@@ -288,7 +288,7 @@ impl Settings {
         let about_access = |change: &crate::Change| {
             matches!(
                 change,
-                Require(_) | Order(..) | Allow(..) | Deny(..) | SatisfyAny(_)
+                Require(_) | Order(..) | Allow(..) | Deny(..) | Satisfy(..)
             )
         };
         if changes.iter().any(about_access) {

@@ -49,6 +49,9 @@ pub struct Route {
     /// Settings of intermediate places (a folder with an index), if their access rules differ from
     /// those of `settings`.
     pub intermediate_settings: Vec<Arc<Settings>>,
+    /// Whether this is an index or a fallback with other settings than the place that names it. As
+    /// in Apache, access to it is then checked as for a sub-request, whose method is GET.
+    pub is_looked_up: bool,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
     /// The folder whose index this is. Perl's handlers before the response see the folder.
@@ -78,6 +81,7 @@ impl Route {
             path_info: self.path_info.clone(),
             outcome: RouteOutcome::File(target),
             intermediate_settings: Vec::new(),
+            is_looked_up: false,
             action: None,
             index_of: None,
             file_mark: None,

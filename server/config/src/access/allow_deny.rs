@@ -1,4 +1,4 @@
-//! The older access directives: `Order`, `Allow` and `Deny`.
+//! The older access directives: `Order`, `Allow`, `Deny` and `Satisfy`.
 
 use super::{Methods, NameTest, Visitor};
 use crate::Network;
@@ -26,7 +26,8 @@ pub enum From {
     },
 }
 
-/// All `Order`, `Allow` and `Deny` of one section.
+/// All `Order`, `Allow`, `Deny` and `Satisfy` of one section. As in Apache, they replace those of
+/// outer sections.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct AllowDeny {
     pub order: Order,
@@ -35,6 +36,9 @@ pub struct AllowDeny {
     pub limited_orders: Vec<(Methods, Order)>,
     pub allow: Vec<(Option<Methods>, From)>,
     pub deny: Vec<(Option<Methods>, From)>,
+    /// `Satisfy`: Any (true) or All. The last one that holds for the method counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub satisfy: Vec<(Option<Methods>, bool)>,
 }
 
 impl AllowDeny {
@@ -47,6 +51,22 @@ impl AllowDeny {
                 self.order = order;
             }
         }
+    }
+
+    /// Tells whether a request by this method must pass only one of these rules and `Require`.
+    pub fn satisfies_any(&self, method: &[u8]) -> bool {
+        let mut said = self.satisfy.iter().rev();
+        let holds = |methods: &Option<Methods>| methods.as_ref().is_none_or(|one| one.holds(method));
+        said.find(|(methods, _)| holds(methods))
+            .is_some_and(|(_, any)| *any)
+    }
+
+    /// Returns what `Satisfy` says if it says the same for every method.
+    pub fn always_satisfies_any(&self) -> Option<bool> {
+        let all = self.satisfy.iter().rposition(|(methods, _)| methods.is_none());
+        let last = all.is_some_and(|all| self.satisfy[all].1);
+        let mut later = self.satisfy[all.map_or(0, |all| all + 1)..].iter();
+        later.all(|(_, any)| *any == last).then_some(last)
     }
 
     /// Tells whether the rules admit the client. `None`: the result depends on the client's host

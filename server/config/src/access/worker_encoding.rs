@@ -8,7 +8,7 @@
 //! them. `expression N` is an expression that names the user: if result N is a denial, the
 //! expression asks for a user.
 
-use super::{any, every, Methods, Requirement, Verdict, Visitor};
+use super::{any, every, AllowDeny, Methods, Requirement, Verdict, Visitor};
 
 /// The most results that a request carries, two bits each. A part beyond this number counts as
 /// denied.
@@ -136,5 +136,21 @@ fn contained<'r>(
     }
     for requirement in asking {
         requirement.put(into);
+    }
+}
+
+impl AllowDeny {
+    /// Returns the `Satisfy` lines for the worker: `all` or `any`, and behind it the methods of a
+    /// `<Limit>`, or `except` and those of a `<LimitExcept>`. The last line that holds counts.
+    pub(crate) fn encode_satisfy(&self) -> String {
+        let lines = self.satisfy.iter().map(|(methods, any)| {
+            let word = if *any { "any" } else { "all" };
+            match methods {
+                None => word.to_string(),
+                Some(Methods { names, listed: true }) => format!("{word} {}", names.join(" ")),
+                Some(Methods { names, .. }) => format!("{word} except {}", names.join(" ")),
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }

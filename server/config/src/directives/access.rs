@@ -66,7 +66,7 @@ pub const GROUP: Group = Group {
             "Whether a client must pass both Require and Allow (All), or one of them (Any).",
             |target, arguments| {
                 let any = arguments.choice()? == "Any";
-                target.changes.push(Change::SatisfyAny(any));
+                target.changes.push(Change::Satisfy(None, any));
                 Ok(())
             },
         )
@@ -261,12 +261,7 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
         "forward-dns" => Requirement::Named(NameTest::ForwardDns(names(arguments, at + 1)?)),
         "local" => Requirement::Local,
         "env" => Requirement::Environment(rest()?),
-        "method" => Requirement::Method(
-            rest()?
-                .iter()
-                .map(|name| name.to_ascii_uppercase())
-                .collect(),
-        ),
+        "method" => Requirement::Method(methods(arguments, at + 1)?),
         "user" => Requirement::User(rest()?),
         "group" => Requirement::Group(rest()?),
         "valid-user" => Requirement::ValidUser,
@@ -323,19 +318,25 @@ fn allow_methods(target: &mut Target, arguments: &Arguments) -> Applied {
         target.changes.push(Change::AllowMethod(None));
         return Ok(());
     }
-    for index in 0..arguments.words.len() {
-        let name = arguments.filled(index)?;
-        if !METHODS.contains(&name) {
-            let message = format!("expected a method such as GET or POST, not `{name}`");
-            return Err(arguments
-                .fault(index, message)
-                .or_nearest(name, METHODS.into_iter()));
-        }
-        let method = if name == "HEAD" { "GET" } else { name };
-        let change = Change::AllowMethod(Some(method.to_string()));
-        target.changes.push(change);
+    for method in methods(arguments, 0)? {
+        target.changes.push(Change::AllowMethod(Some(method)));
     }
     Ok(())
+}
+
+/// Returns the methods from an argument on, HEAD as GET.
+fn methods(arguments: &Arguments, from: usize) -> Result<Vec<String>, Fault> {
+    arguments.filled(from)?;
+    let method = |index: usize| {
+        let name = arguments.filled(index)?;
+        if METHODS.contains(&name) {
+            return Ok(if name == "HEAD" { "GET" } else { name }.to_string());
+        }
+        let message = format!("expected a method such as GET or POST, not `{name}`");
+        let fault = arguments.fault(index, message);
+        Err(fault.or_nearest(name, METHODS.into_iter()))
+    };
+    (from..arguments.words.len()).map(method).collect()
 }
 
 fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {

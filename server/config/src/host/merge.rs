@@ -139,6 +139,7 @@ impl Host {
             // All conditions have been evaluated, so nothing evaluates them again.
             merged.rules.conditionals.clear();
             merged.rules.is_conditional = true;
+            merged.rules.is_of_path |= met.iter().any(|bits| *bits != 0);
         })
     }
 
@@ -309,6 +310,7 @@ impl Section {
         };
         settings.change_rules(&self.changes, folder, true);
         settings.rules.named_groups.extend(self.scope.groups());
+        settings.rules.is_of_path |= self.is_of_path();
     }
 }
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Reader;
+use crate::directives::METHODS;
 use crate::line::Word;
 use crate::problem::Fault;
 use crate::{Change, Conditional, Expression, Methods, Requirement};
@@ -43,7 +44,8 @@ impl Reader<'_> {
             "requireall" => no_words(InnerSection::RequireAll),
             "requirenone" => no_words(InnerSection::RequireNone),
             "limit" | "limitexcept" => {
-                methods(lower == "limit", name, words).map(InnerSection::Limit)
+                let methods = methods(lower == "limit", name, words, self.htaccess.is_some());
+                methods.map(InnerSection::Limit)
             }
             "if" | "elseif" | "else" => self.condition(lower, name, words).map(InnerSection::If),
             _ => return None,
@@ -131,6 +133,7 @@ fn limit(change: Change, methods: &Methods) -> Change {
         Change::Order(None, order) => Change::Order(Some(methods.clone()), order),
         Change::Allow(None, from) => Change::Allow(Some(methods.clone()), from),
         Change::Deny(None, from) => Change::Deny(Some(methods.clone()), from),
+        Change::Satisfy(None, any) => Change::Satisfy(Some(methods.clone()), any),
         other => other,
     }
 }
@@ -157,7 +160,14 @@ fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
         .collect()
 }
 
-fn methods(listed: bool, name: &Word, words: &[Word]) -> Result<Methods, Fault> {
+/// Returns the methods of a `<Limit>` or `<LimitExcept>`. As in Apache, `get` is another method than
+/// `GET`, and a .htaccess file may name only known methods.
+fn methods(
+    listed: bool,
+    name: &Word,
+    words: &[Word],
+    only_known: bool,
+) -> Result<Methods, Fault> {
     if words.is_empty() {
         let message = format!(
             "an argument is missing; expected `<{} METHOD...>`",
@@ -167,17 +177,20 @@ fn methods(listed: bool, name: &Word, words: &[Word]) -> Result<Methods, Fault> 
     }
     let mut names = Vec::new();
     for word in words {
-        let upper = word.text.to_ascii_uppercase();
-        if upper.is_empty()
-            || !upper
-                .bytes()
-                .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
-        {
-            let message = format!("expected a method such as POST, not `{}`", word.text);
+        let method = word.text.as_str();
+        let mut bytes = method.bytes();
+        let is_fit = bytes.all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+        let is_known = METHODS.contains(&method);
+        if method.is_empty() || !is_fit || (only_known && !is_known) {
+            let message = format!("expected a method such as POST, not `{method}`");
+            return Err(Fault::new(word.at, message).or_nearest(method, METHODS.into_iter()));
+        }
+        if listed && method == "TRACE" {
+            let message = "<Limit> does not apply to TRACE; expected TraceEnable";
             return Err(Fault::new(word.at, message));
         }
         // `<Limit>` treats HEAD as GET.
-        names.push(if upper == "HEAD" { "GET".into() } else { upper });
+        names.push(if method == "HEAD" { "GET" } else { method }.to_string());
     }
     Ok(Methods { names, listed })
 }

@@ -102,7 +102,6 @@ impl HostRules {
 pub struct Rules {
     pub require: Option<Requirement>,
     pub allow_deny: Option<AllowDeny>,
-    pub satisfy_any: bool,
     /// `AllowMethods`. `None`: all methods.
     pub methods: Option<Vec<String>>,
     pub authentication: Authentication,
@@ -126,6 +125,10 @@ pub struct Rules {
     /// Whether conditions of `<If>` have been evaluated for these settings.
     #[serde(skip)]
     pub is_conditional: bool,
+    /// Whether a `<Files>`, `<Location>` or `<If>` applies. As in Apache, such settings of an index
+    /// are not those of its folder, even if they are equal.
+    #[serde(skip)]
+    pub is_of_path: bool,
     /// Which rules of the host read the request before it is mapped.
     #[serde(skip)]
     pub of_host: PlaceRules,
@@ -193,7 +196,10 @@ impl Rules {
                 Change::AllowMethod(Some(method)) => {
                     methods.get_or_insert_with(Vec::new).push(method.clone())
                 }
-                Change::SatisfyAny(any) => self.satisfy_any = *any,
+                Change::Satisfy(methods, any) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .satisfy
+                    .push((methods.clone(), *any)),
                 Change::Auth(word) => self.authentication.apply(word),
                 Change::NameLookups(lookups) => self.lookups = *lookups,
                 _ => {}
@@ -231,12 +237,29 @@ impl Rules {
             .allow_deny
             .as_ref()
             .map_or(Some(true), AllowDeny::constant);
-        match (required, allowed, self.satisfy_any) {
+        let denied = |any: bool| match (required, allowed, any) {
             (Some(true), Some(true), _) | (_, Some(true), true) => Some(false),
             (Some(required), Some(false), true) => Some(!required),
             (Some(false), _, false) | (_, Some(false), false) => Some(true),
             _ => None,
+        };
+        let rules = self.allow_deny.as_ref();
+        match rules.map_or(Some(false), AllowDeny::always_satisfies_any) {
+            Some(any) => denied(any),
+            None => denied(true).filter(|one| denied(false) == Some(*one)),
         }
+    }
+
+    /// Tells whether a request by this method must pass only one of `Require` and `Allow`.
+    pub fn satisfies_any(&self, method: &[u8]) -> bool {
+        let rules = self.allow_deny.as_ref();
+        rules.is_some_and(|rules| rules.satisfies_any(method))
+    }
+
+    /// Tells whether `Satisfy Any` holds for any method.
+    pub fn may_satisfy_any(&self) -> bool {
+        let rules = self.allow_deny.as_ref();
+        rules.is_some_and(|rules| rules.always_satisfies_any() != Some(false))
     }
 
     /// Tells whether the place may be asked by this method.

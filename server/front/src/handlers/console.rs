@@ -8,7 +8,7 @@
 use crate::content::{page, Answer};
 use crate::request::{canonical, Request};
 use crate::routing::Route;
-use mehari_config::{HostNames, Settings};
+use mehari_config::{AllowDeny, HostNames, Settings};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 use std::net::IpAddr;
@@ -65,12 +65,13 @@ fn with_slash(request: &Request<'_>, route: &Route, names: &HostNames) -> Answer
     page::redirect(301, &location)
 }
 
-/// Whether a `Require` has decided about the request. With `Satisfy any` and without `Allow` and
-/// `Deny`, no `Require` decides anything.
+/// Whether a `Require` has decided about the request. With `Satisfy Any`, no `Require` decides
+/// anything if `Allow` and `Deny` admit every client.
 fn is_guarded(settings: &Settings, method: &[u8]) -> bool {
     let rules = &settings.rules;
     let decides = rules.require.as_ref().is_some_and(|it| it.decides(method));
-    decides && !(rules.satisfy_any && rules.allow_deny.is_none())
+    let allowed = rules.allow_deny.as_ref().and_then(AllowDeny::constant);
+    decides && !(rules.satisfies_any(method) && allowed == Some(true))
 }
 
 /// Whether a browser that names this host means this server. A page of another site can make its

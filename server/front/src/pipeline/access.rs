@@ -4,6 +4,7 @@ mod digest;
 mod login;
 mod names;
 
+use crate::request::Request;
 use crate::routing::Route;
 use mehari_auth::passwords;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
@@ -47,16 +48,60 @@ impl Evaluation<'_> {
                 state.leave_place();
             }
         }
-        let settings = &route.settings;
-        if let Err(refusal) = self.allows_method(settings, rule_state) {
-            return Some(refusal);
+        let of_index = (rule_state.as_ref()).and_then(|state| state.mapping.index_of.as_ref());
+        let is_other = of_index.is_some_and(|of| route.settings.are_checked_behind(&of.settings));
+        if is_other || route.is_looked_up {
+            return self.as_lookup(|lookup| lookup.check_place(route, rule_state).err());
         }
-        let declined = if settings.runs_phases() {
+        self.check_place(route, rule_state).err()
+    }
+
+    /// Checks the access rules of an index that has other settings than its folder.
+    pub(super) fn refuses_index(
+        &self,
+        folder: &Route,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        if !route.settings.are_checked_behind(&folder.settings) {
+            return None;
+        }
+        self.as_lookup(|lookup| lookup.check_place(route, rule_state).err())
+    }
+
+    /// Calls `with` for the sub-request by which Apache looks an index or a fallback up. The method
+    /// of a sub-request is GET.
+    fn as_lookup<T>(&self, with: impl FnOnce(&Evaluation<'_>) -> T) -> T {
+        let request = Request {
+            method: b"GET",
+            ..*self.request
+        };
+        with(&Evaluation {
+            may_wait: self.may_wait,
+            is_lookup: true,
+            ..Evaluation::new(self.shared, &request, self.site)
+        })
+    }
+
+    fn check_place(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
+        let settings = &route.settings;
+        self.allows_method(settings, rule_state)?;
+        if settings.runs_phases() {
             self.prepare_worker_results(route, rule_state)
         } else {
             self.admits(route, settings, rule_state)
-        };
-        declined.err()
+        }
+    }
+
+    /// Returns the method that access rules see. As in Apache, a handler may have set its number.
+    fn method<'m>(&'m self, state: Option<&'m RuleState>) -> &'m [u8] {
+        let state = state.filter(|_| !self.is_lookup);
+        let numbered = state.and_then(|state| state.method.numbered.as_deref());
+        numbered.unwrap_or(self.request.method)
     }
 
     /// Refuses a method that `AllowMethods` does not name.
@@ -174,9 +219,10 @@ impl Evaluation<'_> {
             state.identity.recall_user(settings);
         }
         let refused = |status| Err(Decision::Status(Some(settings.clone()), status));
+        let satisfies_any = rules.satisfies_any(self.method(rule_state.as_deref()));
         match self.allows(route, settings, rule_state)? {
-            true if rules.satisfy_any => return Ok(()),
-            false if !rules.satisfy_any => return refused(403),
+            true if satisfies_any => return Ok(()),
+            false if !satisfies_any => return refused(403),
             _ => {}
         }
         match &rules.require {
@@ -278,11 +324,10 @@ impl Evaluation<'_> {
         let ruling = ruling(rule_state, |rule_state, asked| {
             let state = rule_state.as_deref();
             let variables = self.variables(route, settings, state);
-            let numbered = state.and_then(|state| state.method.numbered.as_deref());
             let result = what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,
-                method: numbered.unwrap_or(self.request.method),
+                method: self.method(state),
                 variables: &variables,
                 has_variable: &|name| {
                     state.is_some_and(|state| state.variable(name.as_bytes()).is_some())

@@ -200,6 +200,7 @@ fn to_back_end(
         // request.
         outcome: RouteOutcome::Proxied(path.replace('?', "%3f").into_bytes()),
         intermediate_settings: Vec::new(),
+        is_looked_up: false,
         action: None,
         index_of: None,
         file_mark: None,

@@ -11,10 +11,11 @@ use crate::request::canonical::absolute;
 use crate::request::rule_state::{Destination, IndexedFolder, RuleState, Stage};
 use crate::request::{path_of, Request};
 use crate::routing::{Route, RouteOutcome};
-use mehari_config::Handler;
+use mehari_config::{Handler, Settings};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How often the rules may map a name of an index to another path.
 const REWRITES: usize = 10;
@@ -32,6 +33,8 @@ enum IndexChoice {
 enum Candidate {
     Found(Vec<u8>, Box<RuleState>),
     Missing(u16),
+    /// The access rules of the name's own place refuse the request.
+    Refused(Arc<Settings>, u16),
     Decided(Decision),
 }
 
@@ -109,12 +112,15 @@ impl Evaluation<'_> {
                     return Ok(IndexChoice::At(target));
                 }
                 Candidate::Missing(404) => {}
-                Candidate::Missing(status) => refusal = Some(status),
+                Candidate::Missing(status) => refusal = Some((settings.clone(), status)),
+                Candidate::Refused(settings, status) => refusal = Some((settings, status)),
                 Candidate::Decided(decision) => return Ok(IndexChoice::Decided(decision)),
             }
         }
         Ok(match refusal {
-            Some(status) => IndexChoice::Decided(Decision::Status(Some(settings.clone()), status)),
+            Some((settings, status)) => {
+                IndexChoice::Decided(Decision::Status(Some(settings), status))
+            }
             None => IndexChoice::Nothing,
         })
     }
@@ -132,6 +138,7 @@ impl Evaluation<'_> {
         state.mapping.index_of = Some(IndexedFolder {
             path: folder.script_name.clone(),
             file: folder.file.clone(),
+            settings: folder.settings.clone(),
         });
         let mut own = Some(state);
         for _ in 0..REWRITES {
@@ -158,6 +165,15 @@ impl Evaluation<'_> {
         is_within: bool,
     ) -> Result<Candidate, Problem> {
         let route = self.find_route(&own)?;
+        let route = self.settle(route, &mut own)?;
+        match self.refuses_index(folder, &route, &mut own) {
+            None => {}
+            Some(Decision::Status(settings, status)) => {
+                let settings = settings.unwrap_or_else(|| route.settings.clone());
+                return Ok(Candidate::Refused(settings, status));
+            }
+            Some(decision) => return Ok(Candidate::Decided(decision)),
+        }
         if folder.settings.is_guarded_by_perl() && !folder.settings.guards_as(&route.settings) {
             // The folder's handlers would not run for this path.
             return Ok(Candidate::Missing(403));

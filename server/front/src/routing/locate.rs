@@ -151,6 +151,7 @@ pub fn to_back_end(
     match found {
         Some(found) => Route {
             intermediate_settings,
+            is_looked_up: route.is_looked_up,
             ..found
         },
         None => refused(route.host, settings, problem),

@@ -47,6 +47,7 @@ pub fn route(
         path_info: path.merged[script..].to_vec(),
         outcome: RouteOutcome::Proxied(target),
         intermediate_settings: Vec::new(),
+        is_looked_up: false,
         action: None,
         index_of: None,
         file_mark: None,

@@ -63,6 +63,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         path_info: Vec::new(),
         outcome: RouteOutcome::Program,
         intermediate_settings: Vec::new(),
+        is_looked_up: false,
         action: None,
         index_of: None,
         file_mark: None,

@@ -43,7 +43,7 @@ sub allow_overrides     { return 0 }
 sub allow_override_opts { return 0 }
 
 # Returns Apache2::Const::SATISFY_ALL (0), SATISFY_ANY (1) or SATISFY_NOSPEC (2).
-sub satisfies { my ($self) = @_; my $said = lc($self->_setting('satisfy') // ''); return $said eq 'any' ? 1 : $said eq 'all' ? 0 : 2 }
+sub satisfies { my ($self) = @_; return $self->_satisfies }
 
 sub some_auth_required { my ($self) = @_; return defined $self->_setting('require') ? 1 : 0 }
 

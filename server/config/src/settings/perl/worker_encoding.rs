@@ -213,8 +213,9 @@ impl Settings {
                 text.put(b't', name, value);
             }
         }
-        if self.rules.satisfy_any {
-            text.put(b't', "satisfy", "any");
+        let rules = self.rules.allow_deny.as_ref();
+        if let Some(rules) = rules.filter(|rules| !rules.satisfy.is_empty()) {
+            text.put(b't', "satisfy", &rules.encode_satisfy());
         }
         text.0
     }

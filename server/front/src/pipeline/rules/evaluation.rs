@@ -23,6 +23,8 @@ pub struct Evaluation<'a> {
     pub host: &'a Host,
     /// Whether the request may wait for the client's name. A question of a worker cannot wait.
     pub may_wait: bool,
+    /// Whether this is the sub-request by which Apache looks an index or a fallback up.
+    pub is_lookup: bool,
 }
 
 /// Evaluates the rules once, from a stage on.
@@ -113,6 +115,7 @@ impl<'a> Evaluation<'a> {
             site,
             host: site.host(request.virtual_host),
             may_wait: true,
+            is_lookup: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! end.
 
 use crate::request::virtual_root::VirtualFile;
-use mehari_config::{Forced, Proxied};
+use mehari_config::{Forced, Proxied, Settings};
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
@@ -41,6 +41,7 @@ pub struct IndexedFolder {
     pub path: Vec<u8>,
     /// The folder on disk, with the final slash.
     pub file: Vec<u8>,
+    pub settings: Arc<Settings>,
 }
 
 /// The file to which an alias with one argument leads all paths of its section.

@@ -58,6 +58,8 @@ pub(super) struct Search<'s> {
     pub(super) indexed_folder: Option<Vec<u8>>,
     /// The settings of the places that the search has left for another path.
     intermediate_settings: Vec<Arc<Settings>>,
+    /// The settings of the place whose index or fallback is sought.
+    looked_up_from: Option<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
     /// The first folder whose index was found.
     index_of: Option<Box<IndexedFolder>>,
@@ -79,6 +81,7 @@ impl<'s> Search<'s> {
             indexes: 0,
             indexed_folder: None,
             intermediate_settings: Vec::new(),
+            looked_up_from: None,
             action: None,
             index_of: None,
             raw: &[],
@@ -149,19 +152,33 @@ impl<'s> Search<'s> {
         route.intermediate_settings = std::mem::take(&mut self.intermediate_settings);
         route.action = self.action.take();
         route.index_of = self.index_of.take();
-        route
-            .intermediate_settings
-            .retain(|settings| !settings.guards_as(&route.settings));
+        let from = self.looked_up_from.take();
+        let is_looked_up = from.is_some_and(|from| route.settings.are_checked_behind(&from));
+        route.is_looked_up = is_looked_up;
+        route.intermediate_settings.retain(|settings| {
+            !settings.guards_as(&route.settings) || is_looked_up && !settings.is_guarded_by_perl()
+        });
         Ok(route)
     }
 
     /// Continues as if `path` had been requested. The access rules of `path` and of `from` are both
     /// evaluated later.
     fn continue_with(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
+        self.leave(from, None);
+        self.find(path)
+    }
+
+    /// Does the same for an index or a fallback, which Apache looks up by a sub-request.
+    fn look_up(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
+        self.leave(from, Some(from.clone()));
+        self.find(path)
+    }
+
+    fn leave(&mut self, from: &Arc<Settings>, looked_up_from: Option<Arc<Settings>>) {
         if from.is_guarded() {
             self.intermediate_settings.push(from.clone());
         }
-        self.find(path)
+        self.looked_up_from = looked_up_from;
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
@@ -383,6 +400,7 @@ impl<'s> Search<'s> {
             file: found.file,
             outcome,
             intermediate_settings: Vec::new(),
+            is_looked_up: false,
             action: None,
             index_of: None,
             file_mark: None,
@@ -461,6 +479,7 @@ pub(super) fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> R
         path_info: Vec::new(),
         outcome: RouteOutcome::Refused(problem),
         intermediate_settings: Vec::new(),
+        is_looked_up: false,
         action: None,
         index_of: None,
         file_mark: None,

@@ -50,14 +50,14 @@ impl Search<'_> {
             && !self.lacks_index;
         // As in Apache, the folder's `RewriteRule`s see the folder before its index.
         let has_rules = self.host.rules.map_paths() || settings.rules.rewriting.is_on();
-        if may_have_index && has_rules {
-            let file = [&found.file[..], b"/"].concat();
+        let folder = [&found.file[..], b"/"].concat();
+        self.indexed_folder = Some(folder.clone());
+        if may_have_index && (has_rules || self.guards_index(&settings, &path)) {
             return Ok(Route {
                 script_name: path.merged,
-                ..self.folder_with(settings, file, RouteOutcome::Indexed)
+                ..self.folder_with(settings, folder, RouteOutcome::Indexed)
             });
         }
-        let folder = [&found.file[..], b"/"].concat();
         if may_have_index {
             if let Some(route) = self.index(&settings, &path, folder.clone()) {
                 return route;
@@ -101,6 +101,21 @@ impl Search<'_> {
         Ok(Route {
             file: folder,
             ..self.refused(settings, problem)
+        })
+    }
+
+    /// Whether the access rules of an index may refuse a request that those of the folder admit. As
+    /// in Apache, the next name in `DirectoryIndex` is then tried.
+    fn guards_index(&self, settings: &Arc<Settings>, path: &Path) -> bool {
+        let may_refuse = |own: Arc<Settings>| {
+            !own.guards_as(settings) && (own.denied || own.is_guarded())
+        };
+        let mut names = settings.files.directory_index.iter();
+        names.any(|name| {
+            index_path(path, name).is_some_and(|index| {
+                let mapped = map(&self.host.mapping, &index.merged).file;
+                self.settings(&index.merged, &mapped).is_ok_and(may_refuse)
+            })
         })
     }
 
@@ -152,9 +167,10 @@ impl Search<'_> {
             Box::new(IndexedFolder {
                 path: path.merged.clone(),
                 file: folder,
+                settings: settings.clone(),
             })
         });
-        Some(self.continue_with(settings, index))
+        Some(self.look_up(settings, index))
     }
 
     /// Redirects to the path with the final slash.
@@ -201,7 +217,7 @@ impl Search<'_> {
         self.indexes += 1;
         let fallback = self.fallback(&settings, &path, mapped, alias_script);
         match fallback.filter(|_| self.indexes <= INDEXES) {
-            Some(fallback) => self.continue_with(&settings, fallback),
+            Some(fallback) => self.look_up(&settings, fallback),
             None => {
                 let program = Handler::Script(Rung::Cgi);
                 let configured = program::configured(&settings, mapped).cloned();

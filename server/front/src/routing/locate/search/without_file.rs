@@ -40,6 +40,7 @@ impl Search<'_> {
             path_info,
             outcome: RouteOutcome::Program,
             intermediate_settings: Vec::new(),
+            is_looked_up: false,
             action: None,
             index_of: None,
             file_mark: None,
