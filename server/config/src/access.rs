@@ -26,6 +26,16 @@ pub struct Methods {
 }
 
 impl Methods {
+    /// Tells whether these are among the other methods.
+    pub(crate) fn are_within(&self, other: &Methods) -> bool {
+        let has = |all: &Methods, name: &String| all.names.contains(name);
+        match (self.listed, other.listed) {
+            (true, listed) => self.names.iter().all(|name| has(other, name) == listed),
+            (false, true) => false,
+            (false, false) => other.names.iter().all(|name| has(self, name)),
+        }
+    }
+
     pub fn holds(&self, method: &[u8]) -> bool {
         is_among(&self.names, method) == self.listed
     }

@@ -64,6 +64,10 @@ impl Reader<'_> {
             words: rest,
             end,
         };
+        let is_not = |word: &line::Word| word.text.eq_ignore_ascii_case("not");
+        if row.name == "Require" && rest.first().is_some_and(is_not) {
+            self.negate(name.at)?;
+        }
         let commented = rest.iter().any(|word| word.text.starts_with('#'));
         let told = |fault: Fault| {
             if commented {

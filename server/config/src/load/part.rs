@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::Reader;
+use super::{OpenKind, Reader};
 use crate::directives::METHODS;
 use crate::line::Word;
-use crate::problem::Fault;
+use crate::problem::{At, Fault};
 use crate::{Change, Conditional, Expression, Methods, Requirement};
 
 /// The kinds of inner sections.
@@ -42,14 +42,49 @@ impl Reader<'_> {
         Some(match lower {
             "requireany" => no_words(InnerSection::RequireAny),
             "requireall" => no_words(InnerSection::RequireAll),
-            "requirenone" => no_words(InnerSection::RequireNone),
+            "requirenone" => self
+                .negate(name.at)
+                .and_then(|()| no_words(InnerSection::RequireNone)),
             "limit" | "limitexcept" => {
                 let methods = methods(lower == "limit", name, words, self.htaccess.is_some());
-                methods.map(InnerSection::Limit)
+                let fitting = methods.and_then(|methods| self.check_limit(methods, name.at));
+                fitting.map(InnerSection::Limit)
             }
             "if" | "elseif" | "else" => self.condition(lower, name, words).map(InnerSection::If),
             _ => return None,
         })
+    }
+
+    /// Returns a fault unless `<RequireAll>` is the innermost container. As in Apache, a negated
+    /// requirement cannot stand anywhere else, because it can only refuse.
+    pub(super) fn negate(&self, at: At) -> Result<(), Fault> {
+        let container = self.open.iter().rev().find(|open| {
+            let is_passed = matches!(
+                open.kind,
+                OpenKind::Read | OpenKind::Inner(InnerSection::Limit(_), _)
+            );
+            !is_passed
+        });
+        match container.map(|open| &open.kind) {
+            Some(OpenKind::Inner(InnerSection::RequireAll, _)) => Ok(()),
+            _ => Err(Fault::new(
+                at,
+                "a negated requirement cannot admit anybody; expected it in <RequireAll>",
+            )),
+        }
+    }
+
+    /// Returns a fault if the methods are not among those of an outer `<Limit>`.
+    fn check_limit(&self, methods: Methods, at: At) -> Result<Methods, Fault> {
+        let outer = self.open.iter().rev().find_map(|open| match &open.kind {
+            OpenKind::Inner(InnerSection::Limit(outer), _) => Some(outer),
+            _ => None,
+        });
+        if outer.is_none_or(|outer| methods.are_within(outer)) {
+            return Ok(methods);
+        }
+        let message = "expected only methods of the outer <Limit> or <LimitExcept>";
+        Err(Fault::new(at, message))
     }
 
     /// Returns the condition of the section. For `<ElseIf>` and `<Else>`, the condition also
