@@ -133,8 +133,7 @@ pub enum Change {
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),
     RewriteInherit(bool),
-    /// The classes of `AllowOverride`, as bits of [`crate::overrides`].
-    AllowOverride(u8),
+    AllowOverride(crate::overrides::Override),
     AllowOverrideList(Vec<String>),
     /// `<If>`: changes for requests that meet a condition.
     If(Arc<Conditional>),
