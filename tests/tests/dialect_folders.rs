@@ -658,3 +658,78 @@ fn a_fallback_answers_where_it_answers_in_apache() {
         );
     }
 }
+
+/// Lines of .htaccess files, each for one of the folders of `OVERRIDES`.
+const LINES: &[&str] = &[
+    "Options +Indexes",
+    "Options None",
+    "Options All",
+    "Options +MultiViews",
+    "Options -ExecCGI",
+    "Options +IncludesNOEXEC",
+    "Unheard of",
+    "<Unheard of>\n</Unheard>",
+    "AuthName here",
+    "LimitRequestBody 4",
+    "PerlSetVar Colour red",
+    "PerlOptions +SetupEnv",
+    "SSITimeFormat %Y",
+    "SSILegacyExprParser On",
+];
+
+const OVERRIDES: &[&str] = &[
+    "All",
+    "None",
+    "AuthConfig",
+    "FileInfo",
+    "Indexes",
+    "Limit",
+    "Options",
+    "Options=Indexes",
+    "Options=Indexes,MultiViews",
+    "Options=Indexes Options=ExecCGI",
+    "Options=Includes FileInfo",
+    "FileInfo Nonfatal=Unknown",
+    "FileInfo Nonfatal=Override",
+    "Options=Indexes Nonfatal=All",
+];
+
+#[test]
+fn allow_override_admits_the_lines_that_apache_admits() {
+    let mut pair = Pair::start(|| {
+        let mut conf = "<Directory @ROOT@>\nRequire all granted\n</Directory>\n".to_owned();
+        let mut site = Server::builder().expect_alert("/.htaccess: ");
+        for (folder, words) in OVERRIDES.iter().enumerate() {
+            conf.push_str(&format!(
+                "<Directory @ROOT@/htdocs/{folder}>\nAllowOverride {words}\n</Directory>\n"
+            ));
+            for (number, line) in LINES.iter().enumerate() {
+                let place = format!("htdocs/{folder}/{number}");
+                site = site
+                    .file(&format!("{place}/.htaccess"), &format!("{line}\n"))
+                    .file(&format!("{place}/page.txt"), "page");
+            }
+        }
+        site.conf(&conf)
+    });
+    let mut differences = Vec::new();
+    for (folder, words) in OVERRIDES.iter().enumerate() {
+        for (number, line) in LINES.iter().enumerate() {
+            let request = Request::get(&format!("/{folder}/{number}/page.txt"));
+            let answers: Vec<u16> = pair
+                .servers()
+                .map(|server| server.send(&request).status)
+                .collect();
+            if answers.iter().any(|status| *status != answers[0]) {
+                differences.push(format!("AllowOverride {words}: {line}: {answers:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    // The limit of the folder's file has its effect.
+    let long = Request::post("/0/9/page.txt", "a long body");
+    for server in pair.servers() {
+        assert_eq!(server.send(&long).status, 413);
+    }
+    pair.may_keep_what_it_has();
+}

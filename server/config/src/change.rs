@@ -134,8 +134,7 @@ pub enum Change {
     RewriteBase(String),
     RewriteInherit(bool),
     RewriteNoSlash,
-    /// The classes of `AllowOverride`, as bits of [`crate::overrides`].
-    AllowOverride(u8),
+    AllowOverride(crate::overrides::Override),
     AllowOverrideList(Vec<String>),
     /// `<If>`: changes for requests that meet a condition.
     If(Arc<Conditional>),

@@ -85,7 +85,7 @@ impl Standing<'_> {
                 (overrides::INDEXES, OR_INDEXES),
             ]
             .iter()
-            .filter(|(class, _)| may.classes & class != 0)
+            .filter(|(class, _)| may.said.classes & class != 0)
             .fold(0, |bits, (_, bit)| bits | bit),
         }
     }

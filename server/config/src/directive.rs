@@ -175,7 +175,7 @@ impl Directive {
     }
 
     /// Returns a directive that is accepted anywhere with these values only. They say what Mehari
-    /// always does.
+    /// always does. [`Self::of_host`] and [`Self::htaccess`] restrict the places to Apache's.
     pub(crate) const fn only(
         name: &'static str,
         values: &'static [&'static str],
@@ -190,6 +190,13 @@ impl Directive {
     /// Makes the directive apply to the whole server. In a virtual host the directive is ignored.
     pub(crate) const fn shared(mut self) -> Directive {
         self.place = DirectivePlace::Shared;
+        self
+    }
+
+    /// Allows the directive outside of sections and in `<VirtualHost>`, and in no .htaccess.
+    pub(crate) const fn of_host(mut self) -> Directive {
+        self.place = DirectivePlace::Host;
+        self.overrides = 0;
         self
     }
 

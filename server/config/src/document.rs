@@ -35,6 +35,7 @@ fn directive_json(group: &str, row: &Directive) -> Value {
         "aliases": row.aliases,
         "group": group,
         "place": row.place,
+        "htaccess": said(&crate::overrides::class_names(row.overrides)),
         "usage": row.usage(),
         "kind": kind,
         "least": least,
@@ -80,6 +81,9 @@ Every directive may stand outside of all sections, unless its cell says \"only\"
 * \"yes\": also in a virtual host and in every section, such as `<Directory>` and `<Location>`.
 * Other cells name the sections, and the conditions if there are any.
 
+The column \".htaccess\" has the classes of `AllowOverride` that allow the directive in a .htaccess
+file. \"any\" stands for all classes. If the cell is empty, the directive may not stand there.
+
 Some words on this page are Mehari's own:
 
 * The front is the process that owns all connections.
@@ -108,13 +112,15 @@ fn add_effective(page: &mut String, group: &Group) {
         return;
     } else if effective.iter().all(is_only) {
         page.push_str(
-            "\nThese directives are accepted anywhere, but only with the value shown. The value says \
-             what Mehari always\ndoes. A line with another value is a problem, and the message \
+            "\nThese directives are accepted where Apache accepts them, but only with the value \
+             shown. The value says what\nMehari always does. A line with another value is a problem, and the message \
              gives the reason.\n\n",
         );
         page.push_str(REASONS);
     } else {
-        page.push_str("\n| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n");
+        page.push_str(
+            "\n| Directive | Meaning | Default | Sections | .htaccess |\n|---|---|---|---|---|\n",
+        );
     }
     for directive in effective {
         page.push_str(&match directive.shape {
@@ -182,7 +188,17 @@ fn described(directive: &Directive) -> String {
         (value, unit) => format!("{} {unit}", code(value)),
     };
     let sections = sections(directive);
-    row(&[&code(&directive.usage()), &about, &default, &sections])
+    let classes = match directive.overrides {
+        crate::overrides::ALL => "any".to_owned(),
+        classes => crate::overrides::class_names(classes),
+    };
+    row(&[
+        &code(&directive.usage()),
+        &about,
+        &default,
+        &sections,
+        &classes,
+    ])
 }
 
 /// Returns the sections in which a directive may stand.

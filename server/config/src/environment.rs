@@ -36,6 +36,8 @@ pub(crate) struct UseRequest {
 pub(crate) struct Environment {
     /// The definitions of earlier lines.
     pub definitions: Definitions,
+    /// The bits of [`crate::option`] that an `Options` line may not name.
+    pub refused_options: u8,
     pub include: Option<IncludeRequest>,
     pub used: Option<UseRequest>,
     /// The macro that `UndefMacro` names.

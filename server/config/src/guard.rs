@@ -17,7 +17,8 @@ impl Settings {
     /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.
-        let by_perl = self.runs_phases() && self.rules.may_satisfy_any() && self.rules.require.is_some();
+        let by_perl =
+            self.runs_phases() && self.rules.may_satisfy_any() && self.rules.require.is_some();
         by_perl
             || self.tls.user_name.is_some()
             || self.files.spelling.checked

@@ -52,6 +52,7 @@ pub mod subrequest;
 pub use admit::{at_once, check, TargetForm};
 pub use client::{
     BodyLength, ClientStream, Framing, Gathered, Gone, RequestHead, RequestSource, ResponseHead,
+    TOO_LARGE,
 };
 pub use context::RequestContext;
 pub use log::SentHead;

@@ -3,9 +3,11 @@
 //! reason, or is reported as unknown with its line.
 //!
 //! The tests read only installed files, at their installed paths. `accepted` compares with
-//! `apache2 -t`, `served` with what Apache serves, and `values` with the values that Apache knows.
+//! `apache2 -t`, `places` with the table of `apache2 -L`, `served` with what Apache serves, and
+//! `values` with the values that Apache knows.
 
 mod accepted;
+mod places;
 mod served;
 mod values;
 

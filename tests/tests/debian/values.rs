@@ -26,7 +26,7 @@ fn lines() -> Vec<String> {
 
 /// Returns the lines that load every module of the package apache2 but those that accept
 /// connections.
-fn modules() -> String {
+pub(super) fn modules() -> String {
     let folder = Path::new(FOLDER).join("mods-available");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {

@@ -56,14 +56,18 @@ impl AllowDeny {
     /// Tells whether a request by this method must pass only one of these rules and `Require`.
     pub fn satisfies_any(&self, method: &[u8]) -> bool {
         let mut said = self.satisfy.iter().rev();
-        let holds = |methods: &Option<Methods>| methods.as_ref().is_none_or(|one| one.holds(method));
+        let holds =
+            |methods: &Option<Methods>| methods.as_ref().is_none_or(|one| one.holds(method));
         said.find(|(methods, _)| holds(methods))
             .is_some_and(|(_, any)| *any)
     }
 
     /// Returns what `Satisfy` says if it says the same for every method.
     pub fn always_satisfies_any(&self) -> Option<bool> {
-        let all = self.satisfy.iter().rposition(|(methods, _)| methods.is_none());
+        let all = self
+            .satisfy
+            .iter()
+            .rposition(|(methods, _)| methods.is_none());
         let last = all.is_some_and(|all| self.satisfy[all].1);
         let mut later = self.satisfy[all.map_or(0, |all| all + 1)..].iter();
         later.all(|(_, any)| *any == last).then_some(last)

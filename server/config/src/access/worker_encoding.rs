@@ -147,7 +147,10 @@ impl AllowDeny {
             let word = if *any { "any" } else { "all" };
             match methods {
                 None => word.to_string(),
-                Some(Methods { names, listed: true }) => format!("{word} {}", names.join(" ")),
+                Some(Methods {
+                    names,
+                    listed: true,
+                }) => format!("{word} {}", names.join(" ")),
                 Some(Methods { names, .. }) => format!("{word} except {}", names.join(" ")),
             }
         });

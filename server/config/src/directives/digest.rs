@@ -84,6 +84,7 @@ pub const GROUP: Group = Group {
                 digest(target, DigestWord::Uncounted(uncounted))
             },
         )
+        .htaccess(AUTH)
         .otherwise("On"),
         Directive::everywhere(
             "AuthDigestDomain",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::row::*;
-use crate::overrides::FILE_INFO;
+use crate::overrides::{ALL, FILE_INFO};
 use crate::{Expression, Pattern, Text, VariableRule, When};
 
 pub const GROUP: Group = Group {
@@ -102,7 +102,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .htaccess(FILE_INFO)
+        .htaccess(ALL)
         .example("APP_MODE production", "A=B C")
         .of_pool(),
         Directive::host(
@@ -132,7 +132,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .htaccess(FILE_INFO)
+        .htaccess(ALL)
         .example("Colour red", "Colour"),
         Directive::everywhere(
             "PerlAddVar",
@@ -148,7 +148,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
-        .htaccess(FILE_INFO)
+        .htaccess(ALL)
         .example("Colour green blue", "Colour"),
     ],
 };

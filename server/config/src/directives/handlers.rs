@@ -6,7 +6,7 @@ use super::includes;
 use super::proxy::passes;
 use super::proxy::url::UrlArgument;
 use super::row::*;
-use crate::overrides::{FILE_INFO, OPTIONS};
+use crate::overrides::{ALL, FILE_INFO, OPTIONS};
 use crate::preload::PreloadStage;
 use crate::{option, HandlerName, IncludesChange, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub const GROUP: Group = Group {
              ModPerl::PerlRun, Mehari::Fork, Mehari::Rewind and Mehari::Auto.",
             |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
-        .htaccess(FILE_INFO)
+        .htaccess(ALL)
         .aliases(&["PerlHandler"])
         .otherwise("Mehari::Auto")
         .example("ModPerl::Registry", "ModPerl:Registry"),
@@ -295,29 +295,18 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     let (mut on, mut off) = (0, 0);
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
-        let bits = match name.to_ascii_lowercase().as_str() {
-            "execcgi" => option::EXEC_CGI,
-            "all" => {
-                option::EXEC_CGI
-                    | option::FOLLOW
-                    | option::INDEXES
-                    | option::INCLUDES
-                    | option::INCLUDES_EXEC
-            }
-            "none" => 0,
-            "followsymlinks" => option::FOLLOW,
-            "symlinksifownermatch" => option::IF_OWNER,
-            "indexes" => option::INDEXES,
-            "multiviews" => option::MULTI_VIEWS,
-            "includes" => option::INCLUDES | option::INCLUDES_EXEC,
-            "includesnoexec" => option::INCLUDES,
-            _ => {
-                let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
-                return Err(arguments
-                    .fault(index, message)
-                    .or_nearest(name, KNOWN.iter().copied()));
-            }
+        let Some(bits) = option::named(name) else {
+            let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
+            return Err(arguments
+                .fault(index, message)
+                .or_nearest(name, KNOWN.iter().copied()));
         };
+        if bits & target.environment.refused_options != 0 {
+            let message = format!(
+                "the option `{name}` is not allowed here; expected it in `AllowOverride Options=...`"
+            );
+            return Err(arguments.fault(index, message));
+        }
         // The last word about an option counts.
         (on, off) = if word.text.starts_with('-') {
             (on & !bits, off | bits)

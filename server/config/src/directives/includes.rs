@@ -1,7 +1,7 @@
 //! The directives of server-side includes, with the names of mod_include.
 
 use super::row::*;
-use crate::overrides::{AUTH, FILE_INFO, OPTIONS};
+use crate::overrides::{ALL, LIMIT, OPTIONS};
 use crate::{ByMode, IncludesChange};
 
 const TAGS: &str = "pages without XBitHack full have neither ETag nor Last-Modified";
@@ -33,7 +33,7 @@ pub const GROUP: Group = Group {
              reason.",
             |target, arguments| push_text(target, arguments, IncludesChange::ErrorMessage),
         )
-        .htaccess(AUTH)
+        .htaccess(ALL)
         .otherwise("[an error occurred while processing this directive]")
         .example("\"<!-- sorry -->\"", "sorry not"),
         Directive::everywhere(
@@ -42,7 +42,7 @@ pub const GROUP: Group = Group {
             "The format of dates, as in strftime(3).",
             |target, arguments| push_text(target, arguments, IncludesChange::TimeFormat),
         )
-        .htaccess(AUTH)
+        .htaccess(ALL)
         .otherwise("%A, %d-%b-%Y %H:%M:%S %Z")
         .example("\"%d.%m.%Y\"", "%d %m"),
         Directive::everywhere(
@@ -51,7 +51,7 @@ pub const GROUP: Group = Group {
             "The text that `echo` shows for an undefined variable.",
             |target, arguments| push_text(target, arguments, IncludesChange::Undefined),
         )
-        .htaccess(AUTH)
+        .htaccess(ALL)
         .otherwise("(none)")
         .example("\"<!-- undef -->\"", "a b"),
         Directive::everywhere(
@@ -64,7 +64,7 @@ pub const GROUP: Group = Group {
                 push(target, IncludesChange::Legacy(legacy))
             },
         )
-        .htaccess(FILE_INFO)
+        .htaccess(LIMIT)
         .otherwise("Off"),
         Directive::ignored("SSIETag", TAGS),
         Directive::ignored("SSILastModified", TAGS),

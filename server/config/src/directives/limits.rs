@@ -202,6 +202,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(ALL)
         .default("1073741824")
         .unit("bytes")
         .example("1048576", "1m"),

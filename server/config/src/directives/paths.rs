@@ -50,6 +50,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .otherwise("Off"),
         Directive::host(
             "AliasMatch",
@@ -344,7 +345,7 @@ pub(super) fn url_path(arguments: &Arguments, index: usize) -> Result<String, Fa
 }
 
 fn allow_override(target: &mut Target, arguments: &Arguments) -> Applied {
-    let mut classes = 0;
+    let mut said = crate::overrides::Override::default();
     for (index, word) in arguments.words.iter().enumerate() {
         const NAMES: &[&str] = &[
             "None",
@@ -354,16 +355,16 @@ fn allow_override(target: &mut Target, arguments: &Arguments) -> Applied {
             "Indexes",
             "Limit",
             "Options",
+            "Options=NAME,...",
+            "Nonfatal=Unknown|Override|All",
         ];
-        let class = crate::overrides::class(&word.text);
-        classes |= class.ok_or_else(|| {
+        if !said.add(&word.text) {
             let message = format!("expected {}, not `{}`", NAMES.join(", "), word.text);
-            arguments
-                .fault(index, message)
-                .or_nearest(&word.text, NAMES.iter().copied())
-        })?;
+            let fault = arguments.fault(index, message);
+            return Err(fault.or_nearest(&word.text, NAMES.iter().copied()));
+        }
     }
-    target.changes.push(Change::AllowOverride(classes));
+    target.changes.push(Change::AllowOverride(said));
     Ok(())
 }
 

@@ -199,6 +199,7 @@ pub const GROUP: Group = Group {
              PerlSwitches.",
             options,
         )
+        .htaccess(crate::overrides::ALL)
         .otherwise("None")
         .example("+ParseHeaders +SetupEnv", "+ParseHeader"),
         Directive::everywhere(
@@ -207,6 +208,7 @@ pub const GROUP: Group = Group {
             "On means `PerlOptions +ParseHeaders`.",
             |target, arguments| switch(target, arguments, perl_option::PARSE_HEADERS),
         )
+        .htaccess(crate::overrides::ALL)
         .otherwise("Off"),
         Directive::everywhere(
             "PerlSetupEnv",
@@ -214,6 +216,7 @@ pub const GROUP: Group = Group {
             "Off means `PerlOptions -SetupEnv`.",
             |target, arguments| switch(target, arguments, perl_option::SETUP_ENV),
         )
+        .htaccess(crate::overrides::ALL)
         .otherwise("On for perl-script, Off for modperl"),
     ],
 };

@@ -15,7 +15,7 @@ const fn phase(
     apply: fn(&mut Target, &Arguments) -> Applied,
 ) -> Directive {
     Directive::everywhere(name, HANDLERS, about, apply)
-        .htaccess(crate::overrides::FILE_INFO)
+        .htaccess(crate::overrides::ALL)
         .example("My::Handler", "My:Handler")
 }
 

@@ -215,6 +215,7 @@ pub const GROUP: Group = Group {
              certificates themselves. HTTPS and SSL_TLS_SNI are always set.",
             options,
         )
+        .htaccess(crate::overrides::OPTIONS)
         .example("+StdEnvVars", "+FakeBasicAuth"),
         Directive::everywhere(
             "SSLRequireSSL",
@@ -224,7 +225,9 @@ pub const GROUP: Group = Group {
                 target.changes.push(Change::RequireTls);
                 Ok(())
             },
-        ).example("", "On"),
+        )
+        .htaccess(crate::overrides::AUTH)
+        .example("", "On"),
         Directive::everywhere(
             "SSLRequire",
             words("EXPRESSION", 1, ANY),

@@ -30,7 +30,7 @@ impl Host {
     /// for .htaccess files.
     pub fn allows_htaccess(&self) -> bool {
         let says = |change: &Change| match change {
-            Change::AllowOverride(classes) => *classes != 0,
+            Change::AllowOverride(said) => said.classes != 0,
             Change::AllowOverrideList(names) => !names.is_empty(),
             _ => false,
         };
@@ -55,7 +55,11 @@ impl Host {
         let mut overrides = Overrides::default();
         for change in found.iter().flat_map(|section| &section.changes) {
             match change {
-                Change::AllowOverride(classes) => overrides.classes = *classes,
+                Change::AllowOverride(said) => {
+                    let options = said.options.or(overrides.said.options);
+                    overrides.said = said.clone();
+                    overrides.said.options = options;
+                }
                 Change::AllowOverrideList(names) => overrides.names.clone_from(names),
                 _ => {}
             }

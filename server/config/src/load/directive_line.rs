@@ -21,7 +21,7 @@ impl Reader<'_> {
                 }
                 Some(directive) => return self.custom_line(directive, &name, content),
                 // A `<Perl>` section that was not run may define the directive.
-                None if self.environment.is_partly_unknown => return Ok(()),
+                None if self.skips_unknown() => return Ok(()),
                 None => {
                     return Err(unknown::fault(
                         &name,
@@ -36,7 +36,12 @@ impl Reader<'_> {
             .as_ref()
             .filter(|may| !may.allow(row.name, row.overrides))
         {
-            return Err(Fault::new(name.at, htaccess::refusal(row, may)));
+            let refusal = htaccess::refusal(row, may);
+            if !may.said.skips_forbidden {
+                return Err(Fault::new(name.at, refusal));
+            }
+            self.add_note(row.name, name.at, NoteKind::Ignored, refusal);
+            return Ok(());
         }
         self.check_pool_place(row, name.at)?;
         if let Some(section) = self.misplaced(row) {
@@ -130,6 +135,12 @@ impl Reader<'_> {
             Some(request) => self.include(request),
             None => Ok(()),
         }
+    }
+
+    /// Tells whether lines with unknown names are skipped.
+    pub(super) fn skips_unknown(&self) -> bool {
+        let may = self.htaccess.as_ref();
+        self.environment.is_partly_unknown || may.is_some_and(|may| may.said.skips_unknown)
     }
 
     /// Returns the enclosing section in which the directive must not stand.

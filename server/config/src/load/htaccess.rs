@@ -37,6 +37,7 @@ fn sections(
         .back_ends
         .upstreams
         .clone_from(&site.back_ends.upstreams);
+    reader.environment.refused_options = !may.said.options.unwrap_or(u8::MAX);
     reader.htaccess = Some(may);
     reader.open.push(Open {
         name: "Directory".to_string(),

@@ -197,12 +197,7 @@ fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
 
 /// Returns the methods of a `<Limit>` or `<LimitExcept>`. As in Apache, `get` is another method than
 /// `GET`, and a .htaccess file may name only known methods.
-fn methods(
-    listed: bool,
-    name: &Word,
-    words: &[Word],
-    only_known: bool,
-) -> Result<Methods, Fault> {
+fn methods(listed: bool, name: &Word, words: &[Word], only_known: bool) -> Result<Methods, Fault> {
     if words.is_empty() {
         let message = format!(
             "an argument is missing; expected `<{} METHOD...>`",

@@ -165,7 +165,7 @@ impl Reader<'_> {
                 let (section, fault) = self.scoped(lower, name, words);
                 (OpenKind::Scoped(section), fault)
             }
-            _ if self.environment.is_partly_unknown => (OpenKind::Skip, None),
+            _ if self.skips_unknown() => (OpenKind::Skip, None),
             _ => {
                 let known = SECTIONS.iter().map(|kind| kind.name);
                 let fault = Fault::new(name.at, format!("there is no section <{}>", name.text));

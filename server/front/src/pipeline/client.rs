@@ -20,6 +20,8 @@ use std::task::{Context, Poll};
 /// the connection was ended.
 pub struct Gone;
 
+pub const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
+
 /// The complete body of a request.
 pub enum Gathered {
     Empty,

@@ -2,7 +2,7 @@
 
 use super::admit::traffic_verdict;
 use super::cache::look_up;
-use super::client::{ClientStream, Gathered, Gone};
+use super::client::{ClientStream, Gathered, Gone, TOO_LARGE};
 use super::scripts;
 use crate::content::page;
 use crate::handlers::HandlerOutcome;
@@ -101,6 +101,8 @@ async fn start_with_body<C: ClientStream>(
         client
             .read_body(context, route.settings.limits.body)
             .await?
+    } else if is_too_large(client, route.settings.limits.body) {
+        Err(TOO_LARGE)
     } else {
         client.discard_body().await?;
         Ok(Gathered::Empty)
@@ -116,6 +118,11 @@ async fn start_with_body<C: ClientStream>(
             work
         }
     })
+}
+
+/// Whether the client announces a body that is longer than the limit. 0: there is no limit.
+fn is_too_large<C: ClientStream>(client: &C, limit: u64) -> bool {
+    limit > 0 && client.announced_length() > limit
 }
 
 /// Applies the traffic rules: the request may have to wait. Returns the answer if the rules refuse

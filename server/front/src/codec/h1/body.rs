@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::receive::Filled;
 use crate::codec::body_pace::Pace;
 use crate::content::spool::{Spool, Spooled, IN_MEMORY};
-use crate::pipeline::{Gathered, Gone, RequestContext};
+use crate::pipeline::{Gathered, Gone, RequestContext, TOO_LARGE};
 use mehari_http::http1::chunked::Decoder;
 use mehari_http::http1::head::Framing;
 use mehari_http::problem::Problem;
@@ -18,7 +18,6 @@ const SKIPPED: u64 = 64 * 1024;
 /// Bytes per read of a large body.
 const CHUNK: usize = 64 * 1024;
 
-const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
 const CUT_OFF: Problem = Problem::malformed(400, "the client closed before its body ended");
 

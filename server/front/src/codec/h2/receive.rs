@@ -3,7 +3,7 @@
 use super::stream::Stream;
 use crate::codec::body_pace::Pace;
 use crate::content::spool::{Spool, Spooled, IN_MEMORY};
-use crate::pipeline::{Gathered, Gone, RequestContext};
+use crate::pipeline::{Gathered, Gone, RequestContext, TOO_LARGE};
 use bytes::Bytes;
 use h2::RecvStream;
 use mehari_http::problem::Problem;
@@ -11,7 +11,6 @@ use mehari_net::deadline::{Interrupt, Phase};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
 
 impl Stream {

@@ -107,9 +107,8 @@ impl Search<'_> {
     /// Whether the access rules of an index may refuse a request that those of the folder admit. As
     /// in Apache, the next name in `DirectoryIndex` is then tried.
     fn guards_index(&self, settings: &Arc<Settings>, path: &Path) -> bool {
-        let may_refuse = |own: Arc<Settings>| {
-            !own.guards_as(settings) && (own.denied || own.is_guarded())
-        };
+        let may_refuse =
+            |own: Arc<Settings>| !own.guards_as(settings) && (own.denied || own.is_guarded());
         let mut names = settings.files.directory_index.iter();
         names.any(|name| {
             index_path(path, name).is_some_and(|index| {
