@@ -369,7 +369,7 @@ fn methods_are_named_as_in_apache() {
 #[test]
 fn an_unknown_method_in_an_htaccess_file_is_an_error() {
     // Apache does the same, but its log then has an alert.
-    let mut server = Server::builder()
+    let server = Server::builder()
         .file("htdocs/page.html", "page")
         .file(
             "htdocs/.htaccess",
@@ -378,4 +378,30 @@ fn an_unknown_method_in_an_htaccess_file_is_an_error() {
         .conf("<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n")
         .start();
     assert_eq!(server.get("/page.html").status, 500);
+}
+
+#[test]
+fn condition_about_the_handler_knows_the_programs_of_a_script_alias_as_in_apache() {
+    let site = || {
+        let program = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\nran};\n";
+        let site = Server::builder()
+            .file("cgi/run.pl", program)
+            .file("htdocs/run.cgi", program)
+            .file("htdocs/page.html", "page")
+            .conf(
+                "ScriptAlias /cgi/ @ROOT@/cgi/\nAddHandler cgi-script .cgi\n\
+                 <Directory @ROOT@>\nOptions ExecCGI\nRequire all granted\n</Directory>\n\
+                 <If \"%{HANDLER} == 'cgi-script'\">\nRequire all denied\n</If>\n",
+            );
+        for file in ["cgi/run.pl", "htdocs/run.cgi"] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(site.folder_of(file), mode).expect("own file");
+        }
+        site
+    };
+    let mut pair = Pair::start(site);
+    assert_eq!(pair.get("/cgi/run.pl").status, 403);
+    // A condition is evaluated before mod_mime chooses the handler.
+    assert_eq!(pair.get("/run.cgi").status, 200);
+    assert_eq!(pair.get("/page.html").status, 200);
 }

@@ -3,6 +3,7 @@
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
 use crate::request::{canonical, Request};
+use crate::routing::mapping::map;
 use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
 use mehari_observe::Lookup;
@@ -202,6 +203,8 @@ impl<'a> ExpressionVariables<'a> {
                     .context(&String::from_utf8_lossy(&self.path()));
                 return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
             }
+            // Before a place is known, only a `ScriptAlias` has named the handler.
+            "HANDLER" if map(&self.host.mapping, &self.path()).script => b"cgi-script",
             "CONTENT_TYPE" if !self.lines.is_empty() => {
                 return self.response("content-type", into);
             }
