@@ -28,7 +28,7 @@ const FOR_SERVERS: &[&str] = &[
 
 /// Where Apache takes a directive.
 #[derive(Default)]
-struct Place {
+struct ApachePlace {
     /// Whether the directive may stand in a section.
     in_sections: bool,
     /// The classes of AllowOverride that allow it, as Mehari words them.
@@ -36,7 +36,7 @@ struct Place {
 }
 
 /// Returns Apache's table. The names are in lower case.
-fn apaches(site: &Site) -> BTreeMap<String, Place> {
+fn apaches(site: &Site) -> BTreeMap<String, ApachePlace> {
     let perl = "LoadModule perl_module /usr/lib/apache2/modules/mod_perl.so\n";
     let conf = format!(
         "ServerRoot {FOLDER}\nErrorLog /dev/null\n{}{perl}",
@@ -50,8 +50,8 @@ fn apaches(site: &Site) -> BTreeMap<String, Place> {
         .output();
     let output = output.expect("apache2 runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut all: BTreeMap<String, Place> = BTreeMap::new();
-    let mut place = &mut Place::default();
+    let mut all: BTreeMap<String, ApachePlace> = BTreeMap::new();
+    let mut place = &mut ApachePlace::default();
     for line in text.lines() {
         if let Some(said) = line.strip_prefix("\tAllowed in *.conf ") {
             place.in_sections = said.starts_with("anywhere") || said.starts_with("only inside");

@@ -103,9 +103,9 @@ fn site() -> Builder {
     builder
 }
 
-/// Known difference from Apache: a POST that a PerlTransHandler has led elsewhere loses the handlers'
-/// fields if the page of an error answers, or a program that sends fields of the same names. The
-/// redirect of a CGI program keeps them.
+/// Known difference from Apache: a POST that a PerlTransHandler has led elsewhere loses the fields
+/// of handlers if the page of an error answers, or a program that sends fields of the same names.
+/// The redirect of a CGI program keeps them.
 ///
 /// The folder `/with/` is not asked for, because Apache sends the fields of its index twice.
 fn is_known(request: &Request) -> bool {

@@ -195,8 +195,8 @@ fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the methods of a `<Limit>` or `<LimitExcept>`. As in Apache, `get` is another method than
-/// `GET`, and a .htaccess file may name only known methods.
+/// Returns the methods of a `<Limit>` or `<LimitExcept>`. As in Apache, `get` is another method
+/// than `GET`, and a .htaccess file may name only known methods.
 fn methods(listed: bool, name: &Word, words: &[Word], only_known: bool) -> Result<Methods, Fault> {
     if words.is_empty() {
         let message = format!(
