@@ -46,6 +46,7 @@ mod map;
 mod media_types;
 mod negotiation;
 mod network;
+pub mod option;
 pub mod overrides;
 mod pattern;
 mod perl_settings;
@@ -136,9 +137,9 @@ pub use scope::{NamedGroups, RequestPlace, Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use server_timing::ServerTiming;
 pub use settings::{
-    etag_part, option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links,
-    LuaSettings, Media, Negotiation, OutputSettings, PerlPart, PlaceRules, ProgramSettings,
-    RequestLimits, Rewriting, Rules, Settings, TlsRules, Tracking,
+    etag_part, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links, LuaSettings,
+    Media, Negotiation, OutputSettings, PerlPart, PlaceRules, ProgramSettings, RequestLimits,
+    Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
 pub use spelling::Spelling;

@@ -1,6 +1,6 @@
 //! `Options FollowSymLinks` and `SymLinksIfOwnerMatch`.
 
-use super::option;
+use crate::option;
 
 /// Which symbolic links are followed. As in Apache, both options may be set. Then only links are
 /// followed whose owner also owns the target.

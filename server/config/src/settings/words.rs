@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{etag_part, option, Settings};
+use super::{etag_part, Settings};
+use crate::option;
 use crate::{Change, Handler, HandlerName, Phase, Rung};
 
 /// The handler names, which are bound to handlers after all sections have been merged.

@@ -3,7 +3,6 @@
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
 use crate::request::{canonical, Request};
-use crate::routing::mapping::map;
 use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
 use mehari_observe::Lookup;
@@ -204,7 +203,7 @@ impl<'a> ExpressionVariables<'a> {
                 return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
             }
             // Before a place is known, only a `ScriptAlias` has named the handler.
-            "HANDLER" if map(&self.host.mapping, &self.path()).script => b"cgi-script",
+            "HANDLER" if self.is_of_script_alias() => b"cgi-script",
             "CONTENT_TYPE" if !self.lines.is_empty() => {
                 return self.response("content-type", into);
             }
@@ -228,6 +227,14 @@ impl<'a> ExpressionVariables<'a> {
             },
         };
         into.extend_from_slice(text);
+    }
+
+    fn is_of_script_alias(&self) -> bool {
+        let path = self.path();
+        self.host
+            .mapping
+            .map(&String::from_utf8_lossy(&path))
+            .script
     }
 
     /// Appends the value of a field of the response.
