@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Directives that Mehari refuses in places where Apache takes them, because they belong to the
-/// whole server or host here: TLS is set up before a request, and checks of back ends
+/// whole server or host here: modules and TLS are set up before a request, and checks of back ends
 /// need no request.
 const FOR_SERVERS: &[&str] = &[
     "LogLevel",
