@@ -405,3 +405,72 @@ fn condition_about_the_handler_knows_the_programs_of_a_script_alias_as_in_apache
     assert_eq!(pair.get("/run.cgi").status, 200);
     assert_eq!(pair.get("/page.html").status, 200);
 }
+
+/// Pairs of sections: the requirements of the outer folder, and what the inner folder says.
+const MERGED: [(&str, &str); 12] = [
+    ("Require all denied", "AuthMerging Off"),
+    ("Require all denied", "AuthMerging And"),
+    ("Require all denied", "AuthMerging Or"),
+    ("Require ip 192.0.2.1", "AuthMerging Off"),
+    ("Require valid-user", "AuthMerging Off"),
+    ("Require all denied", "AuthMerging Off\n<Limit POST>\nRequire all denied\n</Limit>"),
+    ("Require all denied", "AuthMerging Or\n<Limit POST>\nRequire all denied\n</Limit>"),
+    ("Require all denied", "AuthMerging And\n<Limit POST>\nRequire all granted\n</Limit>"),
+    ("Require all granted", "AuthMerging Or\n<Limit POST>\nRequire all denied\n</Limit>"),
+    ("Require all denied", "<Limit POST>\nRequire all denied\n</Limit>"),
+    ("Require all denied", "<RequireAll>\n<Limit POST>\nRequire all denied\n</Limit>\nRequire not ip 192.0.2.1\n</RequireAll>"),
+    ("Require all denied", "AuthzSendForbiddenOnFailure On"),
+];
+
+fn merged_places() -> Builder {
+    let mut builder = Server::builder().file("users-a", &format!("ann:{SECRET}\n"));
+    for (number, (outer, inner)) in MERGED.iter().enumerate() {
+        let login = if outer.contains("user") {
+            "AuthType Basic\nAuthName A\nAuthUserFile @ROOT@/users-a\n"
+        } else {
+            ""
+        };
+        builder = builder
+            .file(&format!("htdocs/{number}/section/page.html"), "a page")
+            .file(&format!("htdocs/{number}/hidden/page.html"), "a page")
+            .file(&format!("htdocs/{number}/hidden/.htaccess"), inner)
+            .conf(&format!(
+                "<Directory @ROOT@/htdocs/{number}>\nAllowOverride All\n{login}{outer}\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/{number}/section>\n{inner}\n</Directory>\n"
+            ));
+    }
+    builder
+}
+
+#[test]
+fn requirements_merge_with_those_of_outer_folders_as_in_apache() {
+    let mut pair = Pair::start(merged_places);
+    for number in 0..MERGED.len() {
+        let section = format!("/{number}/section/page.html");
+        let hidden = format!("/{number}/hidden/page.html");
+        compare_methods(&mut pair, &[&section, &hidden]);
+    }
+}
+
+#[test]
+fn container_without_a_requirement_is_an_error_of_an_htaccess_file() {
+    // Apache does the same, but its log then has an alert.
+    let mut builder =
+        Server::builder().conf("<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n");
+    let containers = [
+        "<RequireAll>\n</RequireAll>",
+        "<RequireAny>\n</RequireAny>",
+        "<Limit POST>\n<RequireAll>\n</RequireAll>\n</Limit>",
+        "<RequireAll>\nAuthName A\n</RequireAll>",
+    ];
+    for (number, text) in containers.iter().enumerate() {
+        builder = builder
+            .file(&format!("htdocs/{number}/.htaccess"), text)
+            .file(&format!("htdocs/{number}/page.html"), "a page");
+    }
+    let server = builder.start();
+    for (number, text) in containers.iter().enumerate() {
+        let answer = server.get(&format!("/{number}/page.html"));
+        assert_eq!(answer.status, 500, "{text}");
+    }
+}

@@ -170,6 +170,39 @@ fn changes_are_seen_at_once_under_load() {
     });
 }
 
+/// The reactor lists a socket as ready as soon as the socket is registered, because it can be
+/// written. The list of the next turn then begins with the socket, although the client has changed
+/// a file before it sent the request.
+#[test]
+fn change_is_seen_although_the_reactor_names_the_request_first() {
+    needs!("strace");
+    let server = site()
+        .file("htdocs/allowed/.htaccess", "")
+        .file("htdocs/allowed/page.txt", "page")
+        .conf("<Directory />\nAllowOverride All\n</Directory>\n")
+        .start();
+    let root = server.site.path("htdocs");
+    trace::delayed(&server, "epoll_ctl:delay_exit=50000", || {
+        for turn in 0..5 {
+            fs::write(root.join("hot.txt"), format!("hot {turn}")).expect("written");
+            let mut connection = server.connect();
+            fetch(&mut connection, "/hot.txt");
+            fs::write(root.join("hot.txt"), format!("hotter {turn}")).expect("written");
+            let seen = fetch(&mut connection, "/hot.txt");
+            assert_eq!(String::from_utf8_lossy(&seen), format!("hotter {turn}"));
+
+            fs::write(root.join("allowed/.htaccess"), "").expect("written");
+            let mut connection = server.connect();
+            fetch(&mut connection, "/allowed/page.txt");
+            let denied = "Require all denied\n";
+            fs::write(root.join("allowed/.htaccess"), denied).expect("written");
+            let request = Request::get("/allowed/page.txt");
+            let answer = connection.send(&request).expect("an answer");
+            assert_eq!(answer.status, 403, "turn {turn}");
+        }
+    });
+}
+
 #[test]
 fn changes_are_seen_without_watches_too_and_the_log_says_so() {
     needs_machine!(

@@ -212,6 +212,41 @@ impl Requirement {
         }
     }
 
+    /// Tells whether a `<RequireAll>`, here or within, has negated requirements only.
+    pub(crate) fn has_only_negated(&self) -> bool {
+        match self {
+            Requirement::Every(inner) => {
+                !self.can_grant() || inner.iter().any(Requirement::has_wrong_part)
+            }
+            Requirement::Any(_) | Requirement::None(_) => self.has_wrong_part(),
+            Requirement::Not(inner) | Requirement::Limited(_, inner) => inner.has_only_negated(),
+            _ => false,
+        }
+    }
+
+    /// Tells whether a part of a requirement has negated requirements only. A `<RequireAll>`
+    /// directly within another one counts as a part of the outer one.
+    fn has_wrong_part(&self) -> bool {
+        match self {
+            Requirement::Every(inner) => inner.iter().any(Requirement::has_wrong_part),
+            Requirement::Any(inner) | Requirement::None(inner) => {
+                inner.iter().any(Requirement::has_only_negated)
+            }
+            Requirement::Not(inner) | Requirement::Limited(_, inner) => inner.has_wrong_part(),
+            _ => false,
+        }
+    }
+
+    /// Tells whether a requirement of a `<RequireAll>` can grant.
+    fn can_grant(&self) -> bool {
+        match self {
+            Requirement::Not(_) | Requirement::None(_) => false,
+            Requirement::Limited(_, inner) => inner.can_grant(),
+            Requirement::Every(inner) => inner.iter().any(Requirement::can_grant),
+            _ => true,
+        }
+    }
+
     /// Tells whether the requirement applies to requests with this method.
     pub fn decides(&self, method: &[u8]) -> bool {
         match self {
@@ -282,16 +317,23 @@ fn any<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>) 
     verdict
 }
 
+/// As in Apache, a requirement that does not apply to the method counts as granted here, if any
+/// other requirement applies.
 fn every<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>) -> Verdict {
     let mut verdict = Verdict::Silent;
+    let mut has_silent = false;
     for requirement in inner {
         match requirement.verdict(visitor) {
             Verdict::Denied => return Verdict::Denied,
             open if open.is_open() => verdict = verdict.or_open(open),
             Verdict::Granted if !verdict.is_open() => verdict = Verdict::Granted,
             Verdict::Neutral if verdict == Verdict::Silent => verdict = Verdict::Neutral,
+            Verdict::Silent => has_silent = true,
             _ => {}
         }
+    }
+    if verdict == Verdict::Neutral && has_silent {
+        return Verdict::Granted;
     }
     verdict
 }

@@ -271,16 +271,7 @@ impl Settings {
         folder: Option<&Path>,
         in_section: bool,
     ) {
-        use crate::Change::*;
         self.rules.apply(changes, folder, in_section);
-        let about_access = |change: &crate::Change| {
-            matches!(
-                change,
-                Require(_) | Order(..) | Allow(..) | Deny(..) | Satisfy(..)
-            )
-        };
-        if changes.iter().any(about_access) {
-            self.denied = self.rules.denied() == Some(true);
-        }
+        self.denied = self.rules.denied() == Some(true);
     }
 }

@@ -70,6 +70,7 @@ use std::rc::Rc;
 #[inline(always)]
 pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol: Protocol) {
     let shared = client.shared();
+    shared.take_file_changes();
     let is_head = client.method() == b"HEAD";
     context.start(shared, protocol, is_head);
     context.address = client.peer().remote_addr;

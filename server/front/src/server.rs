@@ -290,9 +290,12 @@ impl Front {
                 }
                 shared.backends.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
-                let watching = spawn_local(watch(shared.clone()));
+                let routing = &shared.routing;
+                let descriptors = [routing.watcher.descriptor(), routing.htaccess.descriptor()];
+                let listening = descriptors.map(|descriptor| {
+                    spawn_local(listen_for_file_changes(shared.clone(), descriptor))
+                });
                 let keeping = spawn_local(keep_history(shared.clone()));
-                let listening = spawn_local(listen_for_file_changes(shared.clone()));
                 shared.export_traces(&shared.site());
                 let telling = spawn_local(export_reports::tell(shared.clone()));
                 let how = await_stop(&mut stop).await;
@@ -303,9 +306,8 @@ impl Front {
                 shared.connections.registry.raise(Interrupt::Abort);
                 shared.connections.streams.raise(Interrupt::Abort);
                 sweeping.abort();
-                watching.abort();
                 keeping.abort();
-                listening.abort();
+                listening.iter().for_each(|task| task.abort());
                 telling.abort();
                 if how != Stop::Now {
                     shared.tracer.finish();
@@ -392,37 +394,14 @@ async fn sweep(shared: Rc<Shared>) {
     }
 }
 
-/// Waits for changes of .htaccess files. Drops all kept routes after a change.
-async fn watch(shared: Rc<Shared>) {
-    let Some(watch) = shared.routing.htaccess.descriptor() else {
-        return;
-    };
-    let Ok(readable) = register(watch) else {
-        return;
-    };
-    loop {
-        let Ok(mut ready) = readable.readable().await else {
-            return;
-        };
-        ready.clear_ready();
-        if shared
-            .routing
-            .htaccess
-            .forget_changed(&shared.site().access_files)
-        {
-            shared.routing.routes.clear();
-        }
-    }
-}
-
-/// Invalidates cached results when their files change.
-async fn listen_for_file_changes(shared: Rc<Shared>) {
-    let readable = shared.routing.watcher.descriptor().map(register);
-    let Some(Ok(readable)) = readable else {
+/// Waits for changes of watched files, so that the queues of events stay short while no requests
+/// come.
+async fn listen_for_file_changes(shared: Rc<Shared>, descriptor: Option<OwnedFd>) {
+    let Some(Ok(readable)) = descriptor.map(register) else {
         return;
     };
     while let Ok(mut ready) = readable.readable().await {
         ready.clear_ready();
-        shared.routing.watcher.read_events();
+        shared.take_file_changes();
     }
 }

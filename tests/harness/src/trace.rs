@@ -49,9 +49,20 @@ pub fn calls_of(
 /// Runs an action while a process's system calls on a file of the site fail. `fault` says which
 /// calls fail and how: `read:error=EIO` (see strace(1)).
 pub fn failing(server: &Server, process: Pid, file: &str, fault: &str, what: impl FnOnce()) {
+    let file = server.site.path(file).display().to_string();
+    injecting(process, fault, &["-P", &file], what);
+}
+
+/// Runs an action while the system calls of a process return later. `fault` says which calls
+/// return how many microseconds later: `epoll_ctl:delay_exit=20000` (see strace(1)).
+pub fn delayed(server: &Server, fault: &str, what: impl FnOnce()) {
+    injecting(server.pid(), fault, &[], what);
+}
+
+fn injecting(process: Pid, fault: &str, more: &[&str], what: impl FnOnce()) {
     let mut strace = Command::new("strace")
-        .args(["-f", "-e", &format!("inject={fault}"), "-P"])
-        .arg(server.site.path(file))
+        .args(["-f", "-e", &format!("inject={fault}")])
+        .args(more)
         .args(["-o", "/dev/null", "-p", &process.to_string()])
         .stderr(Stdio::piped())
         .spawn()

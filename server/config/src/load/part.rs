@@ -132,22 +132,28 @@ impl Reader<'_> {
 }
 
 impl InnerSection {
-    /// Returns the changes that the section makes to the enclosing section.
-    pub(super) fn close(self, changes: Vec<Change>) -> Vec<Change> {
+    /// Returns the changes that the section makes to the enclosing section, or why the section is
+    /// wrong.
+    pub(super) fn close(self, changes: Vec<Change>) -> Result<Vec<Change>, &'static str> {
         match self {
             InnerSection::RequireAny => gather(changes, Requirement::Any),
             InnerSection::RequireAll => gather(changes, Requirement::Every),
             InnerSection::RequireNone => gather(changes, Requirement::None),
-            InnerSection::Limit(methods) => changes
+            InnerSection::Limit(methods) => Ok(changes
                 .into_iter()
                 .map(|change| limit(change, &methods))
-                .collect(),
-            InnerSection::If(condition) => conditional(condition, changes),
+                .collect()),
+            InnerSection::If(condition) => Ok(conditional(condition, changes)),
         }
     }
 }
 
-fn gather(changes: Vec<Change>, wrap: fn(Vec<Requirement>) -> Requirement) -> Vec<Change> {
+/// As in Apache, a container without a requirement is an error: a `<RequireAll>` of nothing would
+/// admit everybody.
+fn gather(
+    changes: Vec<Change>,
+    wrap: fn(Vec<Requirement>) -> Requirement,
+) -> Result<Vec<Change>, &'static str> {
     let mut required = Vec::new();
     let mut others = Vec::new();
     for change in changes {
@@ -156,8 +162,25 @@ fn gather(changes: Vec<Change>, wrap: fn(Vec<Requirement>) -> Requirement) -> Ve
             other => others.push(other),
         }
     }
+    if required.is_empty() {
+        return Err("the section has no requirement; expected `Require` in it");
+    }
     others.push(Change::Require(wrap(required)));
-    others
+    Ok(others)
+}
+
+/// Returns why the requirements of a section are wrong. As in Apache, a `<RequireAll>` with
+/// nothing but negated requirements is an error, because it can only refuse. Apache does not check
+/// a .htaccess file for this.
+pub(super) fn misses_a_grant(changes: &[Change]) -> Option<&'static str> {
+    changes.iter().find_map(|change| match change {
+        Change::Require(requirement) if requirement.has_only_negated() => Some(
+            "a <RequireAll> has negated requirements only, and cannot admit anybody; \
+             expected another requirement in it, such as `Require all granted`",
+        ),
+        Change::If(conditional) => misses_a_grant(&conditional.changes),
+        _ => None,
+    })
 }
 
 fn limit(change: Change, methods: &Methods) -> Change {

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::part::InnerSection;
+use super::part::{misses_a_grant, InnerSection};
 use super::{finish, Draft, PerlBlock, Reader};
 use crate::directives::console;
 use crate::environment::ProxiedUrls;
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
-use crate::{condition, section, Change, Pattern};
+use crate::{condition, section, Change, Expression, Pattern};
 use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
 /// The deepest nesting of sections. The limit keeps later recursion from exhausting the stack.
@@ -133,10 +133,11 @@ impl Reader<'_> {
             }
             return match part {
                 Ok(part) => (OpenKind::Inner(part, Vec::new()), None),
-                Err(fault) => (
-                    OpenKind::Inner(InnerSection::RequireAny, Vec::new()),
-                    Some(fault),
-                ),
+                // The lines of the section are read too, so that all problems are reported.
+                Err(fault) => {
+                    let always = InnerSection::If(Expression::always());
+                    (OpenKind::Inner(always, Vec::new()), Some(fault))
+                }
             };
         }
         self.conditions.retain(|depth, _| *depth < self.open.len());
@@ -395,7 +396,8 @@ impl Reader<'_> {
                 }
                 self.assign_preloads(open.number, &section.changes);
                 let useless = finish::isolates_nothing(&section.changes)
-                    .or_else(|| console::unprotected(&section.changes));
+                    .or_else(|| console::unprotected(&section.changes))
+                    .or_else(|| misses_a_grant(&section.changes));
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
                 if let Some(message) = useless {
@@ -404,6 +406,7 @@ impl Reader<'_> {
             }
             OpenKind::Inner(part, changes) => {
                 let changes = part.close(changes);
+                let changes = changes.map_err(|why| Fault::new(open.at, why))?;
                 self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),

@@ -179,7 +179,7 @@ impl Rules {
         let mut merging = None;
         for change in changes {
             match change {
-                Change::AuthMerging(chosen) => merging = *chosen,
+                Change::AuthMerging(chosen) => merging = Some(*chosen),
                 Change::Require(requirement) => required.push(requirement.clone()),
                 Change::Order(methods, order) => allow_deny
                     .get_or_insert_with(AllowDeny::default)
@@ -211,11 +211,16 @@ impl Rules {
             _ => Some(Requirement::Any(required)),
         };
         self.require = match (self.require.take(), own, merging) {
+            // As in Apache, `AuthMerging Off` drops the outer requirements also if the section has
+            // none of its own.
+            (_, None, Some(None)) => None,
             (outer, None, _) => outer,
-            (Some(outer), Some(own), Some(Merging::And)) => {
+            (Some(outer), Some(own), Some(Some(Merging::And))) => {
                 Some(Requirement::Every(vec![outer, own]))
             }
-            (Some(outer), Some(own), Some(Merging::Or)) => Some(Requirement::Any(vec![outer, own])),
+            (Some(outer), Some(own), Some(Some(Merging::Or))) => {
+                Some(Requirement::Any(vec![outer, own]))
+            }
             (_, own, _) => own,
         };
         if allow_deny.is_some() {

@@ -33,9 +33,34 @@ fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
         "AuthBasicProvider ldap",
         "Require expr %{HTTP_HOST}",
         "<Limit>\nRequire all denied\n</Limit>",
+        "<RequireAll>\n</RequireAll>",
+        "<Limit POST>\n<RequireAny>\n</RequireAny>\n</Limit>",
+        "<RequireAll>\nAuthName A\n</RequireAll>",
     ] {
         let found = problems(words);
         assert_eq!(found.len(), 1, "{words}: {found:?}");
+    }
+}
+
+/// `apache2 -t` says the same of each of these.
+#[test]
+fn requirements_that_cannot_admit_anybody_are_refused() {
+    for (words, is_refused) in [
+        ("<RequireAll>\nRequire not ip 192.0.2.1\n</RequireAll>", true),
+        ("<RequireAll>\n<Limit GET>\nRequire not ip 192.0.2.1\n</Limit>\n</RequireAll>", true),
+        ("<RequireAny>\n<RequireAll>\nRequire not ip 192.0.2.1\n</RequireAll>\nRequire all granted\n</RequireAny>", true),
+        ("<RequireAll>\n<RequireNone>\nRequire ip 192.0.2.1\n</RequireNone>\n</RequireAll>", true),
+        ("<If true>\n<RequireAll>\nRequire not ip 192.0.2.1\n</RequireAll>\n</If>", true),
+        ("<RequireAll>\n<RequireAll>\nRequire not ip 192.0.2.1\n</RequireAll>\nRequire all granted\n</RequireAll>", false),
+        ("<RequireAll>\nRequire all granted\nRequire not ip 192.0.2.1\n</RequireAll>", false),
+    ] {
+        let text = format!("<Location /x>\n{words}\n</Location>\n");
+        if is_refused {
+            let found = problems(&text);
+            assert_eq!(found.len(), 1, "{words}: {found:?}");
+        } else {
+            site(&text);
+        }
     }
 }
 

@@ -1,7 +1,8 @@
-//! Reads .htaccess files at the first request for their folder, then keeps and watches them. A
-//! folder is checked once per second, because a link may lead to another folder meanwhile.
+//! Reads .htaccess files at the first request for their folder, then keeps and watches them. Each
+//! search for a route checks the folder, because a link may lead to another folder meanwhile.
 //!
-//! If the system has no more watches, the file is read again once per second.
+//! A file is read for each search if its changes may cause no event: if the system has no more
+//! watches, and if the file is a link or has another name elsewhere.
 
 use mehari_config::{Host, Htaccess, LogLevel, Overrides, Site};
 use mehari_http::problem::Problem;
@@ -11,14 +12,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 const BROKEN: Problem = Problem::refused(500, "a .htaccess file has problems");
-/// How long an entry is used without a check of the folder.
-const LIFE: Duration = Duration::from_secs(1);
 /// The most kept folders.
 const FOLDERS: usize = 16 * 1024;
 /// The most folders of a path that are searched. Deeper paths are refused elsewhere.
@@ -34,10 +33,8 @@ enum Read {
 
 struct HtaccessEntry {
     read: Read,
-    /// The folder's device and inode number, which are checked once per second: a link may lead to
-    /// another folder meanwhile.
+    /// The folder's device and inode number.
     identity: Option<(u64, u64)>,
-    looked: Instant,
     watched: bool,
 }
 
@@ -121,46 +118,51 @@ impl HtaccessTable {
         may: Overrides,
         known: &mut HashMap<PathBuf, HtaccessEntry>,
     ) -> Read {
-        if let Some(known) = known.get_mut(folder) {
-            if known.looked.elapsed() < LIFE {
-                return known.read.clone();
-            }
-            if known.watched && known.identity == identity(folder) {
-                known.looked = Instant::now();
+        let identity = identity(folder);
+        if let Some(known) = known.get(folder) {
+            if known.watched && known.identity == identity {
                 return known.read.clone();
             }
         }
-        // The folder is watched before its file is read, so that no change is missed.
-        let identity = identity(folder);
         if identity.is_none() {
             return Read::None;
         }
-        let watched = self.watch(folder);
-        let read = self.read(site, host, folder, may);
+        // The folder is watched before its file is read, so that no change is missed.
+        let mut watched = self.watch(folder);
+        let (read, has_other_places) = self.read(site, host, folder, may);
+        if has_other_places {
+            self.misses.set(true);
+            watched = false;
+        }
         let entry = HtaccessEntry {
             read: read.clone(),
             identity,
-            looked: Instant::now(),
             watched,
         };
         known.insert(folder.to_path_buf(), entry);
         read
     }
 
-    fn read(&self, site: &Site, host: &Host, folder: &Path, may: Overrides) -> Read {
+    /// Reads the .htaccess file of a folder. Also returns whether the file may change without an
+    /// event of the folder: it is a link, or has another name elsewhere.
+    fn read(&self, site: &Site, host: &Host, folder: &Path, may: Overrides) -> (Read, bool) {
+        let mut has_other_places = false;
         for name in &site.access_files {
             let file = folder.join(name);
+            if let Ok(found) = std::fs::symlink_metadata(&file) {
+                has_other_places |= found.is_symlink() || found.nlink() > 1;
+            }
             match std::fs::metadata(&file) {
                 Ok(found) if found.is_file() => {}
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                     let text = format!("{}: {error}", file.display());
                     self.journal
                         .error(host.number, LogLevel::Crit, Origin::default(), &text);
-                    return Read::Broken;
+                    return (Read::Broken, has_other_places);
                 }
                 _ => continue,
             }
-            return match site.read_htaccess(&file, folder, may) {
+            let read = match site.read_htaccess(&file, folder, may) {
                 Ok(read) => Read::Right(Arc::new(read)),
                 Err(found) => {
                     let more = found.problems.len().saturating_sub(1);
@@ -177,8 +179,9 @@ impl HtaccessTable {
                     Read::Broken
                 }
             };
+            return (read, has_other_places);
         }
-        Read::None
+        (Read::None, has_other_places)
     }
 
     fn watch(&self, folder: &Path) -> bool {
@@ -214,11 +217,15 @@ impl HtaccessTable {
         !self.misses.get()
     }
 
-    /// Forgets the .htaccess files that have changed. Returns true if there were such files.
+    /// Forgets the .htaccess files that have changed. Returns true if there were such files. Makes
+    /// no system call while no folder is watched.
     pub fn forget_changed(&self, names: &[String]) -> bool {
         let Some(watch) = &self.watch else {
             return false;
         };
+        if self.watches.borrow().is_empty() {
+            return false;
+        }
         let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
         let mut reader = inotify::Reader::new(watch, &mut buffer);
         let mut changed = Vec::new();

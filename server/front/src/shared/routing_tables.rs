@@ -38,6 +38,16 @@ impl RoutingTables {
 }
 
 impl Shared {
+    /// Forgets what depends on files that have changed. Each request begins with this, because the
+    /// reactor may name a request before it names a change that was made earlier.
+    pub fn take_file_changes(&self) {
+        self.routing.watcher.read_events();
+        let site = self.site();
+        if self.routing.htaccess.forget_changed(&site.access_files) {
+            self.routing.routes.clear();
+        }
+    }
+
     /// Returns the kept route of a path.
     pub fn known_route(&self, sought: Sought<'_>) -> Option<Rc<Route>> {
         let (host, now) = (sought.host, self.clock.tick());

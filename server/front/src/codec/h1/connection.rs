@@ -145,13 +145,7 @@ impl<S: Stream> Connection<S> {
     /// Waits for a request and answers it.
     async fn request(&mut self) -> Result<Next, Gone> {
         match self.next_head().await? {
-            Arrival::Request => {
-                if self.socket.is_registered_lazily() {
-                    // File events may have arrived before this request.
-                    self.shared.routing.watcher.read_events();
-                }
-                self.answer().await
-            }
+            Arrival::Request => self.answer().await,
             Arrival::Refused(problem) => self.refuse_unread(problem).await,
             Arrival::End => {
                 self.flush().await?;
