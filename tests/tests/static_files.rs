@@ -203,6 +203,66 @@ fn change_is_seen_although_the_reactor_names_the_request_first() {
     });
 }
 
+/// Paths, and code that changes which .htaccess file holds for each path. Its text is the last
+/// argument.
+const RULE_CHANGES: [(&str, fn(&Path, &str)); 6] = [
+    ("/written/page.txt", |root, text| {
+        fs::write(root.join("written/.htaccess"), text).expect("written")
+    }),
+    ("/replaced/page.txt", |root, text| {
+        fs::write(root.join("next"), text).expect("written");
+        fs::rename(root.join("next"), root.join("replaced/.htaccess")).expect("moved")
+    }),
+    ("/linked/page.txt", |root, text| {
+        // Nothing changes in the folder after the first turn.
+        fs::write(root.join("rules"), text).expect("written");
+        let _ = symlink(root.join("rules"), root.join("linked/.htaccess"));
+    }),
+    ("/named/page.txt", |root, text| {
+        fs::write(root.join("other_name"), text).expect("written");
+        let _ = fs::hard_link(root.join("other_name"), root.join("named/.htaccess"));
+    }),
+    ("/switched/page.txt", |root, text| {
+        let target = format!("release_{}", text.len());
+        fs::create_dir_all(root.join(&target)).expect("a folder");
+        fs::write(root.join(&target).join("page.txt"), "page").expect("written");
+        fs::write(root.join(&target).join(".htaccess"), text).expect("written");
+        symlink(&target, root.join("next_link")).expect("a link");
+        fs::rename(root.join("next_link"), root.join("switched")).expect("moved")
+    }),
+    ("/moved/inner/page.txt", |root, text| {
+        let next = format!("moved_{}", text.len());
+        let _ = fs::remove_dir_all(root.join(&next));
+        fs::create_dir_all(root.join(&next).join("inner")).expect("a folder");
+        fs::write(root.join(&next).join("inner/page.txt"), "page").expect("written");
+        fs::write(root.join(&next).join("inner/.htaccess"), text).expect("written");
+        let _ = fs::remove_dir_all(root.join("before"));
+        let _ = fs::rename(root.join("moved"), root.join("before"));
+        fs::rename(root.join(&next), root.join("moved")).expect("moved")
+    }),
+];
+
+#[test]
+fn changed_htaccess_files_count_at_once() {
+    let mut builder =
+        Server::builder().conf("<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n");
+    for (target, _) in &RULE_CHANGES[..4] {
+        builder = builder.file(&format!("htdocs{target}"), "page");
+    }
+    let server = builder.start();
+    let root = server.site.path("htdocs");
+    let mut kept = server.connect();
+    for turn in 0..20 {
+        for (target, change) in RULE_CHANGES {
+            let is_open = turn % 2 == 0;
+            let word = if is_open { "granted" } else { "denied" };
+            change(&root, &format!("Require all {word}\n"));
+            let answer = kept.send(&Request::get(target)).expect("an answer");
+            assert_eq!(answer.status == 200, is_open, "{target}, turn {turn}");
+        }
+    }
+}
+
 #[test]
 fn changes_are_seen_without_watches_too_and_the_log_says_so() {
     needs_machine!(
