@@ -474,3 +474,71 @@ fn container_without_a_requirement_is_an_error_of_an_htaccess_file() {
         assert_eq!(answer.status, 500, "{text}");
     }
 }
+
+/// Conditions that may hold for a folder or a missing path and not for the index or the fallback
+/// that answers, and what leads from the one to the other.
+const PLACE_CONDITIONS: [(&str, &str); 10] = [
+    ("", "-d %{REQUEST_FILENAME}"),
+    ("", "-f %{REQUEST_FILENAME}"),
+    ("", "! -e %{REQUEST_FILENAME}"),
+    ("", "-f '%{DOCUMENT_ROOT}%{REQUEST_URI}'"),
+    ("", "%{REQUEST_URI} =~ m#/$#"),
+    ("FallbackResource /@N@/page.html", "-f %{REQUEST_FILENAME}"),
+    (
+        "FallbackResource /@N@/page.html",
+        "! -f %{REQUEST_FILENAME}",
+    ),
+    (
+        "FallbackResource /@N@/page.html",
+        "%{REQUEST_URI} =~ m#/page.html$#",
+    ),
+    (
+        "FallbackResource /@N@/page.html",
+        "%{REQUEST_URI} !~ m#/page.html$#",
+    ),
+    (
+        "Action shown /@N@/page.html virtual\nAddHandler shown .txt",
+        "%{REQUEST_URI} =~ m#/page.html#",
+    ),
+];
+
+fn conditional_places() -> Builder {
+    let mut builder = Server::builder();
+    for (number, (leads, condition)) in PLACE_CONDITIONS.iter().enumerate() {
+        let folder = format!("htdocs/{number}");
+        let leads = leads.replace("@N@", &number.to_string());
+        for file in [
+            "page.html",
+            "text.txt",
+            "index.html",
+            "empty/page.html",
+            "filled/index.html",
+        ] {
+            builder = builder.file(&format!("{folder}/{file}"), file);
+        }
+        builder = builder.conf(&format!(
+            "<Directory @ROOT@/{folder}>\nOptions -Indexes\n{leads}\n\
+             <If \"{condition}\">\nRequire all denied\n</If>\n</Directory>\n"
+        ));
+    }
+    builder
+}
+
+#[test]
+fn conditions_are_asked_for_each_path_on_the_way_as_in_apache() {
+    let mut pair = Pair::start(conditional_places);
+    for number in 0..PLACE_CONDITIONS.len() {
+        for rest in [
+            "",
+            "page.html",
+            "text.txt",
+            "empty/",
+            "filled/",
+            "filled",
+            "missing",
+            "page.html/more",
+        ] {
+            compare_methods(&mut pair, &[&format!("/{number}/{rest}")]);
+        }
+    }
+}

@@ -52,6 +52,9 @@ pub struct Route {
     /// Whether this is an index or a fallback with other settings than the place that names it. As
     /// in Apache, access to it is then checked as for a sub-request, whose method is GET.
     pub is_looked_up: bool,
+    /// The decoded path of the index, the fallback or the program of an `Action`. `None`: the
+    /// request's own path.
+    pub led_to: Option<Box<[u8]>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
     /// The folder whose index this is. Perl's handlers before the response see the folder.
@@ -82,6 +85,7 @@ impl Route {
             outcome: RouteOutcome::File(target),
             intermediate_settings: Vec::new(),
             is_looked_up: false,
+            led_to: None,
             action: None,
             index_of: None,
             file_mark: None,

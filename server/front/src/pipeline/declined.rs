@@ -201,6 +201,7 @@ fn to_back_end(
         outcome: RouteOutcome::Proxied(path.replace('?', "%3f").into_bytes()),
         intermediate_settings: Vec::new(),
         is_looked_up: false,
+        led_to: None,
         action: None,
         index_of: None,
         file_mark: None,

@@ -75,6 +75,22 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
+    /// Returns the variables as they are for another path and its file.
+    pub fn of_place<'b>(
+        &'b self,
+        path: &'b [u8],
+        file: &'b [u8],
+        path_info: &'b [u8],
+    ) -> ExpressionVariables<'b> {
+        ExpressionVariables {
+            path: Some(path),
+            file,
+            path_info,
+            varying: RefCell::default(),
+            ..*self
+        }
+    }
+
     pub fn environment(&self, name: &str) -> Option<Vec<u8>> {
         let noted_name = if self.is_before_redirect {
             Cow::Owned([b"REDIRECT_", name.as_bytes()].concat())

@@ -7,9 +7,10 @@ mod search;
 use super::htaccess::HtaccessTable;
 use super::mapping::{map, Mapping};
 use super::{proxied, walk, Route, RouteOutcome};
+use crate::request::variables::ExpressionVariables;
 use crate::request::rule_state::MappingState;
 use crate::request::Request;
-use mehari_config::{Proxied, Site, VariableSource};
+use mehari_config::{Proxied, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -105,7 +106,7 @@ pub fn find_for(
     htaccess: &HtaccessTable,
     request: &Request<'_>,
     mapping: &MappingState,
-    variables: Option<&dyn VariableSource>,
+    variables: Option<&ExpressionVariables<'_>>,
 ) -> Result<Route, Problem> {
     let mut search = Search::new(site, htaccess, request.virtual_host);
     search.variables = variables;
@@ -152,6 +153,7 @@ pub fn to_back_end(
         Some(found) => Route {
             intermediate_settings,
             is_looked_up: route.is_looked_up,
+            led_to: route.led_to.clone(),
             ..found
         },
         None => refused(route.host, settings, problem),

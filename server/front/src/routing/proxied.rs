@@ -48,6 +48,7 @@ pub fn route(
         outcome: RouteOutcome::Proxied(target),
         intermediate_settings: Vec::new(),
         is_looked_up: false,
+        led_to: None,
         action: None,
         index_of: None,
         file_mark: None,

@@ -64,6 +64,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         outcome: RouteOutcome::Program,
         intermediate_settings: Vec::new(),
         is_looked_up: false,
+        led_to: None,
         action: None,
         index_of: None,
         file_mark: None,

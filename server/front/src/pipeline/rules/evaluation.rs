@@ -267,6 +267,9 @@ impl Evaluation<'_> {
     ) -> ExpressionVariables<'f> {
         let mut variables =
             ExpressionVariables::new(self.request, self.host, state, &self.shared.lookups.maps);
+        // An intermediate place, such as the folder of an index, has the request's own path.
+        let is_final = std::ptr::eq(settings, &*route.settings);
+        variables.path = route.led_to.as_deref().filter(|_| is_final);
         variables.file = &route.file;
         variables.path_info = &route.path_info;
         variables.set_env = &settings.programs.set_env;

@@ -12,12 +12,13 @@ pub use folder::NO_INDEX;
 use crate::content::stat::{is_file, stat};
 use crate::content::FileTarget;
 use crate::request::rule_state::IndexedFolder;
+use crate::request::variables::ExpressionVariables;
 use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
 use crate::routing::walk::{self, ExistingPath, WalkedPath};
 use crate::routing::{program, proxied, variants, ActedFor, Route, RouteOutcome};
-use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site, VariableSource};
+use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -45,7 +46,7 @@ pub(super) struct Search<'s> {
     site: &'s Site,
     host: &'s Host,
     htaccess: &'s HtaccessTable,
-    pub(super) variables: Option<&'s dyn VariableSource>,
+    pub(super) variables: Option<&'s ExpressionVariables<'s>>,
     pub(super) forced: &'s [Arc<Forced>],
     /// Whether the host's rules have found no index in the folder.
     pub(super) lacks_index: bool,
@@ -60,6 +61,8 @@ pub(super) struct Search<'s> {
     intermediate_settings: Vec<Arc<Settings>>,
     /// The settings of the place whose index or fallback is sought.
     looked_up_from: Option<Arc<Settings>>,
+    /// The path to which the search has continued.
+    led_to: Option<Box<[u8]>>,
     action: Option<Box<ActedFor>>,
     /// The first folder whose index was found.
     index_of: Option<Box<IndexedFolder>>,
@@ -82,6 +85,7 @@ impl<'s> Search<'s> {
             indexed_folder: None,
             intermediate_settings: Vec::new(),
             looked_up_from: None,
+            led_to: None,
             action: None,
             index_of: None,
             raw: &[],
@@ -150,6 +154,7 @@ impl<'s> Search<'s> {
             }
         }
         route.intermediate_settings = std::mem::take(&mut self.intermediate_settings);
+        route.led_to = self.led_to.take();
         route.action = self.action.take();
         route.index_of = self.index_of.take();
         let from = self.looked_up_from.take();
@@ -164,21 +169,22 @@ impl<'s> Search<'s> {
     /// Continues as if `path` had been requested. The access rules of `path` and of `from` are both
     /// evaluated later.
     fn continue_with(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
-        self.leave(from, None);
+        self.leave(from, None, &path);
         self.find(path)
     }
 
     /// Does the same for an index or a fallback, which Apache looks up by a sub-request.
     fn look_up(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
-        self.leave(from, Some(from.clone()));
+        self.leave(from, Some(from.clone()), &path);
         self.find(path)
     }
 
-    fn leave(&mut self, from: &Arc<Settings>, looked_up_from: Option<Arc<Settings>>) {
+    fn leave(&mut self, from: &Arc<Settings>, looked_up_from: Option<Arc<Settings>>, to: &Path) {
         if from.is_guarded() {
             self.intermediate_settings.push(from.clone());
         }
         self.looked_up_from = looked_up_from;
+        self.led_to = Some(to.merged.as_slice().into());
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
@@ -324,10 +330,28 @@ impl<'s> Search<'s> {
         };
         let settings = self.host.settings_with(place, &chain);
         let settings = match self.variables {
-            Some(variables) => self.host.settings_if(&settings, variables),
+            Some(variables) => self.settings_if(&settings, variables, path, file.as_os_str()),
             None => settings,
         };
         Ok(self.host.settings_forced(&settings, self.forced))
+    }
+
+    /// Returns the settings after every `<If>` whose condition holds for this path and file. A
+    /// folder may fulfil other conditions than its index.
+    fn settings_if(
+        &self,
+        settings: &Arc<Settings>,
+        variables: &ExpressionVariables<'_>,
+        path: &[u8],
+        file: &OsStr,
+    ) -> Arc<Settings> {
+        let file = file.as_bytes();
+        let walked = walk::walk(file, |file| self.look(file)).path;
+        let of_place = variables.of_place(path, &walked, &file[walked.len()..]);
+        let settings = self.host.settings_if(settings, &of_place);
+        let mut varying = variables.varying.borrow_mut();
+        varying.extend(of_place.varying.into_inner());
+        settings
     }
 
     /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an
@@ -401,6 +425,7 @@ impl<'s> Search<'s> {
             outcome,
             intermediate_settings: Vec::new(),
             is_looked_up: false,
+            led_to: None,
             action: None,
             index_of: None,
             file_mark: None,
@@ -480,6 +505,7 @@ pub(super) fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> R
         outcome: RouteOutcome::Refused(problem),
         intermediate_settings: Vec::new(),
         is_looked_up: false,
+        led_to: None,
         action: None,
         index_of: None,
         file_mark: None,

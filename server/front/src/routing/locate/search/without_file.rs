@@ -41,6 +41,7 @@ impl Search<'_> {
             outcome: RouteOutcome::Program,
             intermediate_settings: Vec::new(),
             is_looked_up: false,
+            led_to: None,
             action: None,
             index_of: None,
             file_mark: None,
