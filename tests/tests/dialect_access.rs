@@ -542,3 +542,47 @@ fn conditions_are_asked_for_each_path_on_the_way_as_in_apache() {
         }
     }
 }
+
+/// A place with a condition, from which another place without conditions answers.
+fn places_left() -> Builder {
+    let denied = "<If true>\nRequire all denied\n</If>";
+    Server::builder()
+        .file("htdocs/elsewhere/page.html", "elsewhere")
+        .file("htdocs/index/text.txt", "text")
+        .file("htdocs/acted/page.act", "acted for")
+        .file("htdocs/handled/page.act", "handled")
+        .file(
+            "htdocs/handled/.htaccess",
+            "<If \"-f %{REQUEST_FILENAME}\">\nSetHandler default-handler\n</If>\n",
+        )
+        .conf(&format!(
+            "<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n\
+             Action acting /elsewhere/page.html virtual\n\
+             Action missing /elsewhere/missing.html\n\
+             AddHandler acting .act\nAddHandler missing .mis\n\
+             <Location /fallback>\nFallbackResource /elsewhere/page.html\n{denied}\n</Location>\n\
+             <Location /index>\nDirectoryIndex /elsewhere/page.html\n{denied}\n</Location>\n\
+             <Location /acted>\n{denied}\n</Location>\n"
+        ))
+}
+
+#[test]
+fn conditions_of_a_place_count_although_another_place_answers() {
+    let mut pair = Pair::start(places_left);
+    for (target, status) in [
+        ("/elsewhere/page.html", 200),
+        ("/fallback/missing", 403),
+        ("/index/", 403),
+        ("/acted/page.act", 403),
+        ("/handled/page.act", 200),
+    ] {
+        let answer = pair.get(target);
+        assert_eq!(answer.status, status, "{target}");
+    }
+    compare_methods(&mut pair, &["/handled/missing.mis"]);
+    for method in ["PUT", "DELETE"] {
+        let mut request = Request::get("/handled/missing.mis");
+        request.method = method.into();
+        pair.send(&request);
+    }
+}

@@ -14,6 +14,11 @@ impl Settings {
             || self.is_guarded_by_perl()
     }
 
+    /// Tells whether conditions of an `<If>` decide about these settings.
+    pub fn is_undecided(&self) -> bool {
+        !self.rules.conditionals.is_empty()
+    }
+
     /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.

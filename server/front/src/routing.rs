@@ -92,6 +92,13 @@ impl Route {
         }
     }
 
+    /// Whether conditions of an `<If>` decide about the settings of this route, or of a place that
+    /// has led to it.
+    pub fn is_undecided(&self) -> bool {
+        self.settings.is_undecided()
+            || (self.intermediate_settings.iter()).any(|settings| settings.is_undecided())
+    }
+
     /// Whether Perl responds.
     pub fn is_perls(&self) -> bool {
         let by_the_front = matches!(

@@ -6,6 +6,7 @@ use crate::arguments::Arguments;
 use crate::directive::{Directive, DirectivePlace, Target};
 use crate::directives::managed;
 use crate::line::{self, Character};
+use crate::overrides::AUTH;
 use crate::problem::{At, Fault};
 use crate::{Note, NoteKind};
 
@@ -44,9 +45,9 @@ impl Reader<'_> {
             return Ok(());
         }
         self.check_pool_place(row, name.at)?;
-        if let Some(section) = self.misplaced(row) {
+        if let Some((section, expected)) = self.misplaced(row) {
             let message = format!(
-                "{} cannot stand in <{section}>; expected it outside of sections",
+                "{} cannot stand in <{section}>; expected {expected}",
                 row.name
             );
             return Err(Fault::new(name.at, message));
@@ -143,9 +144,18 @@ impl Reader<'_> {
         self.environment.is_partly_unknown || may.is_some_and(|may| may.said.skips_unknown)
     }
 
-    /// Returns the enclosing section in which the directive must not stand.
-    fn misplaced(&self, row: &Directive) -> Option<&str> {
+    /// Returns the enclosing section in which the directive must not stand, and what is expected.
+    fn misplaced(&self, row: &Directive) -> Option<(&str, &'static str)> {
         let mut around = self.open.iter().rev();
+        // As in Apache, containers of requirements hold directives about access and nothing else.
+        let container = around.clone().find(|open| match &open.kind {
+            OpenKind::Inner(part, _) => part.holds_requirements() && row.overrides & AUTH == 0,
+            _ => false,
+        });
+        if let Some(open) = container {
+            let expected = "only Require and directives about authentication there";
+            return Some((open.name.as_str(), expected));
+        }
         let section = around.find(|open| match open.kind {
             OpenKind::Scoped(_) | OpenKind::Inner(..) | OpenKind::Proxy(_) => {
                 let inside = [DirectivePlace::Everywhere, DirectivePlace::Inside];
@@ -155,7 +165,7 @@ impl Reader<'_> {
             OpenKind::ManagedSet => !managed::IN_SET.contains(&row.name),
             OpenKind::Pool | OpenKind::Read | OpenKind::Skip => false,
         });
-        section.map(|open| open.name.as_str())
+        section.map(|open| (open.name.as_str(), "it outside of sections"))
     }
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {

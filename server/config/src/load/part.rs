@@ -132,6 +132,12 @@ impl Reader<'_> {
 }
 
 impl InnerSection {
+    /// Tells whether the section combines requirements.
+    pub(super) fn holds_requirements(&self) -> bool {
+        use InnerSection::{RequireAll, RequireAny, RequireNone};
+        matches!(self, RequireAny | RequireAll | RequireNone)
+    }
+
     /// Returns the changes that the section makes to the enclosing section, or why the section is
     /// wrong.
     pub(super) fn close(self, changes: Vec<Change>) -> Result<Vec<Change>, &'static str> {

@@ -36,6 +36,8 @@ fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
         "<RequireAll>\n</RequireAll>",
         "<Limit POST>\n<RequireAny>\n</RequireAny>\n</Limit>",
         "<RequireAll>\nAuthName A\n</RequireAll>",
+        "<RequireAny>\nOrder allow,deny\nRequire all granted\n</RequireAny>",
+        "<RequireAny>\n<Limit GET>\nOptions Indexes\nRequire all granted\n</Limit>\n</RequireAny>",
     ] {
         let found = problems(words);
         assert_eq!(found.len(), 1, "{words}: {found:?}");

@@ -248,7 +248,7 @@ impl Evaluation<'_> {
         let is_left = left.variables || left.place != PlaceRules::Settled;
         let before = is_left.then(|| variables_of(rule_state));
         self.set_place_variables(&settings, &route, rule_state);
-        if !settings.rules.conditionals.is_empty() {
+        if route.is_undecided() {
             route = self.route_at_place(&route, rule_state)?;
             self.set_place_variables(&route.settings.clone(), &route, rule_state);
         }

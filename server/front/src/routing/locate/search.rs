@@ -161,7 +161,9 @@ impl<'s> Search<'s> {
         let is_looked_up = from.is_some_and(|from| route.settings.are_checked_behind(&from));
         route.is_looked_up = is_looked_up;
         route.intermediate_settings.retain(|settings| {
-            !settings.guards_as(&route.settings) || is_looked_up && !settings.is_guarded_by_perl()
+            settings.is_undecided()
+                || !settings.guards_as(&route.settings)
+                || is_looked_up && !settings.is_guarded_by_perl()
         });
         Ok(route)
     }
@@ -180,7 +182,7 @@ impl<'s> Search<'s> {
     }
 
     fn leave(&mut self, from: &Arc<Settings>, looked_up_from: Option<Arc<Settings>>, to: &Path) {
-        if from.is_guarded() {
+        if from.is_guarded() || from.is_undecided() {
             self.intermediate_settings.push(from.clone());
         }
         self.looked_up_from = looked_up_from;

@@ -219,13 +219,21 @@ impl Search<'_> {
             Some(fallback) => self.look_up(&settings, fallback),
             None => {
                 let program = Handler::Script(Rung::Cgi);
-                let configured = program::configured(&settings, mapped).cloned();
+                let walked = walk::walk(mapped, |file| self.look(file)).path;
+                let configured = program::configured(&settings, &walked).cloned();
                 let handler = configured.or(alias_script.then(|| program.clone()));
+                // As in Apache, a program that is missing answers every method, and so does an
+                // `Action` for a file that is missing.
+                let is_program = handler.is_some_and(|handler| handler == program)
+                    || program::action(&settings, &walked).is_some();
                 let refused = self.refused(settings, NOT_FOUND);
-                // As in Apache, a program that is missing answers every method.
-                Ok(match handler.filter(|handler| *handler == program) {
-                    Some(handler) => Route { handler, ..refused },
-                    None => refused,
+                Ok(if is_program {
+                    Route {
+                        handler: program,
+                        ..refused
+                    }
+                } else {
+                    refused
                 })
             }
         }
