@@ -477,12 +477,16 @@ fn container_without_a_requirement_is_an_error_of_an_htaccess_file() {
 
 /// Conditions that may hold for a folder or a missing path and not for the index or the fallback
 /// that answers, and what leads from the one to the other.
-const PLACE_CONDITIONS: [(&str, &str); 10] = [
+const PLACE_CONDITIONS: [(&str, &str); 14] = [
     ("", "-d %{REQUEST_FILENAME}"),
     ("", "-f %{REQUEST_FILENAME}"),
     ("", "! -e %{REQUEST_FILENAME}"),
     ("", "-f '%{DOCUMENT_ROOT}%{REQUEST_URI}'"),
     ("", "%{REQUEST_URI} =~ m#/$#"),
+    ("", "%{IS_SUBREQ} == 'true'"),
+    ("", "%{IS_SUBREQ} == 'false' && -f %{REQUEST_FILENAME}"),
+    ("FallbackResource /@N@/page.html", "%{IS_SUBREQ} == 'true'"),
+    ("FallbackResource /@N@/page.html", "%{IS_SUBREQ} == 'false'"),
     ("FallbackResource /@N@/page.html", "-f %{REQUEST_FILENAME}"),
     (
         "FallbackResource /@N@/page.html",

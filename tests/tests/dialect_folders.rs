@@ -733,3 +733,42 @@ fn allow_override_admits_the_lines_that_apache_admits() {
     }
     pair.may_keep_what_it_has();
 }
+
+#[test]
+fn missing_programs_answer_as_in_apache_with_and_without_exec_cgi() {
+    let site = || {
+        Server::builder()
+            .file("htdocs/run/here.txt", "a file")
+            .file("htdocs/off/here.txt", "a file")
+            .conf(
+                "AddHandler cgi-script .cgi\nAction acting /missing-program\nAddHandler acting .act\n\
+                 <Directory @ROOT@/htdocs/run>\nOptions ExecCGI\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/off>\nOptions -ExecCGI\n</Directory>\n\
+                 <Location /run/set>\nSetHandler cgi-script\n</Location>\n\
+                 <Location /off/set>\nSetHandler cgi-script\n</Location>\n",
+            )
+    };
+    let pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for folder in ["run", "off"] {
+        for name in [
+            "missing.cgi",
+            "missing.cgi/more",
+            "set/missing",
+            "missing.act",
+            "missing",
+        ] {
+            for method in ["GET", "HEAD", "POST", "DELETE"] {
+                let target = format!("/{folder}/{name}");
+                let request = Request::new(method, &target);
+                let seen: Vec<u16> = (pair.servers())
+                    .map(|server| server.send(&request).status)
+                    .collect();
+                if seen.iter().any(|one| *one != seen[0]) {
+                    differences.push(format!("{method} {target}: {seen:?}"));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -42,6 +42,8 @@ pub struct ExpressionVariables<'a> {
     pub lasted: Duration,
     /// Whether the values are those before an internal redirect, which has renamed the variables.
     pub is_before_redirect: bool,
+    /// Whether Apache would make a sub-request for this path: an index or a fallback.
+    pub is_lookup: bool,
     /// The fields of the request that conditions have read.
     pub varying: RefCell<Vec<String>>,
 }
@@ -71,18 +73,22 @@ impl<'a> ExpressionVariables<'a> {
             came: UNIX_EPOCH,
             lasted: Duration::ZERO,
             is_before_redirect: false,
+            is_lookup: false,
             varying: RefCell::default(),
         }
     }
 
-    /// Returns the variables as they are for another path and its file.
+    /// Returns the variables as they are for another path and its file. `is_lookup`: Apache would
+    /// make a sub-request for the path.
     pub fn of_place<'b>(
         &'b self,
         path: &'b [u8],
         file: &'b [u8],
         path_info: &'b [u8],
+        is_lookup: bool,
     ) -> ExpressionVariables<'b> {
         ExpressionVariables {
+            is_lookup,
             path: Some(path),
             file,
             path_info,
@@ -202,7 +208,7 @@ impl<'a> ExpressionVariables<'a> {
             "HTTPS" => b"off",
             "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
             "IPV6" => b"off",
-            "IS_SUBREQ" if self.is_within() => b"true",
+            "IS_SUBREQ" if self.is_within() || self.is_lookup => b"true",
             "IS_SUBREQ" => b"false",
             "CONTEXT_PREFIX" => {
                 let context = self

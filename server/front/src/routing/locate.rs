@@ -7,8 +7,8 @@ mod search;
 use super::htaccess::HtaccessTable;
 use super::mapping::{map, Mapping};
 use super::{proxied, walk, Route, RouteOutcome};
-use crate::request::variables::ExpressionVariables;
 use crate::request::rule_state::MappingState;
+use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use mehari_config::{Proxied, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
@@ -113,6 +113,7 @@ pub fn find_for(
     search.forced = &mapping.forced;
     search.lacks_index = mapping.lacks_index;
     search.is_program = mapping.is_program;
+    search.is_lookup = mapping.index_of.is_some();
     search.indexed_folder = (mapping.index_of.as_ref()).map(|folder| folder.file.clone());
     search.route(request.path(), mapping.file())
 }

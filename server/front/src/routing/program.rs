@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
-const NOT_HERE: Problem = Problem::refused(403, "scripts do not run here (Options ExecCGI is off)");
+pub const NOT_HERE: Problem =
+    Problem::refused(403, "scripts do not run here (Options ExecCGI is off)");
 const NO_ACTION: Problem = Problem::refused(500, "no Action names a program for this handler");
 const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
 

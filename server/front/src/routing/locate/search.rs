@@ -61,6 +61,8 @@ pub(super) struct Search<'s> {
     intermediate_settings: Vec<Arc<Settings>>,
     /// The settings of the place whose index or fallback is sought.
     looked_up_from: Option<Arc<Settings>>,
+    /// Whether Apache would make a sub-request for the path: an index or a fallback.
+    pub(super) is_lookup: bool,
     /// The path to which the search has continued.
     led_to: Option<Box<[u8]>>,
     action: Option<Box<ActedFor>>,
@@ -85,6 +87,7 @@ impl<'s> Search<'s> {
             indexed_folder: None,
             intermediate_settings: Vec::new(),
             looked_up_from: None,
+            is_lookup: false,
             led_to: None,
             action: None,
             index_of: None,
@@ -185,6 +188,7 @@ impl<'s> Search<'s> {
         if from.is_guarded() || from.is_undecided() {
             self.intermediate_settings.push(from.clone());
         }
+        self.is_lookup = looked_up_from.is_some();
         self.looked_up_from = looked_up_from;
         self.led_to = Some(to.merged.as_slice().into());
     }
@@ -307,9 +311,23 @@ impl<'s> Search<'s> {
         self.stops_at_link(mapped, known_length(mapped, found.as_ref()))
     }
 
-    /// Returns the settings of a path and its file: from sections, .htaccess files and every
-    /// matching `<If>`.
+    /// Returns the settings of a path and its file: from sections, .htaccess files and every `<If>`
+    /// whose condition holds for this path. A folder may fulfil other conditions than its index.
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
+        self.settings_as(path, file, self.is_lookup)
+    }
+
+    /// Returns the settings of an index or a fallback, for which Apache would make a sub-request.
+    fn settings_of_lookup(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
+        self.settings_as(path, file, true)
+    }
+
+    fn settings_as(
+        &self,
+        path: &[u8],
+        file: &[u8],
+        is_lookup: bool,
+    ) -> Result<Arc<Settings>, Problem> {
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
         if let Some(recorder) = &self.recorder {
@@ -332,28 +350,19 @@ impl<'s> Search<'s> {
         };
         let settings = self.host.settings_with(place, &chain);
         let settings = match self.variables {
-            Some(variables) => self.settings_if(&settings, variables, path, file.as_os_str()),
+            Some(variables) => {
+                let file = file.as_os_str().as_bytes();
+                let walked = walk::walk(file, |file| self.look(file)).path;
+                let path_info = &file[walked.len()..];
+                let of_place = variables.of_place(path, &walked, path_info, is_lookup);
+                let settings = self.host.settings_if(&settings, &of_place);
+                let mut varying = variables.varying.borrow_mut();
+                varying.extend(of_place.varying.into_inner());
+                settings
+            }
             None => settings,
         };
         Ok(self.host.settings_forced(&settings, self.forced))
-    }
-
-    /// Returns the settings after every `<If>` whose condition holds for this path and file. A
-    /// folder may fulfil other conditions than its index.
-    fn settings_if(
-        &self,
-        settings: &Arc<Settings>,
-        variables: &ExpressionVariables<'_>,
-        path: &[u8],
-        file: &OsStr,
-    ) -> Arc<Settings> {
-        let file = file.as_bytes();
-        let walked = walk::walk(file, |file| self.look(file)).path;
-        let of_place = variables.of_place(path, &walked, &file[walked.len()..]);
-        let settings = self.host.settings_if(settings, &of_place);
-        let mut varying = variables.varying.borrow_mut();
-        varying.extend(of_place.varying.into_inner());
-        settings
     }
 
     /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an

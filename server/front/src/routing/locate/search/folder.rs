@@ -113,7 +113,8 @@ impl Search<'_> {
         names.any(|name| {
             index_path(path, name).is_some_and(|index| {
                 let mapped = map(&self.host.mapping, &index.merged).file;
-                self.settings(&index.merged, &mapped).is_ok_and(may_refuse)
+                self.settings_of_lookup(&index.merged, &mapped)
+                    .is_ok_and(may_refuse)
             })
         })
     }
@@ -151,7 +152,7 @@ impl Search<'_> {
             }
             // As in Apache, a missing name has its fallback before the next name is tried.
             let mapping = map(&self.host.mapping, &index.merged);
-            let settings = self.settings(&index.merged, &mapping.file).ok()?;
+            let settings = self.settings_of_lookup(&index.merged, &mapping.file).ok()?;
             self.fallback(&settings, &index, &mapping.file, mapping.script)
         })?;
         if let Some(status) = settings.files.index_redirect {
@@ -197,7 +198,7 @@ impl Search<'_> {
     fn index_exists(&self, path: &Path) -> bool {
         let mapped = map(&self.host.mapping, &path.merged).file;
         let is_file = |(_, stat): (CString, Stat)| is_file(&stat);
-        let settings = self.settings(&path.merged, &mapped);
+        let settings = self.settings_of_lookup(&path.merged, &mapped);
         let handler = settings
             .as_ref()
             .ok()
@@ -222,10 +223,16 @@ impl Search<'_> {
                 let walked = walk::walk(mapped, |file| self.look(file)).path;
                 let configured = program::configured(&settings, &walked).cloned();
                 let handler = configured.or(alias_script.then(|| program.clone()));
+                let is_cgi = handler.as_ref().is_some_and(|handler| *handler == program);
+                if is_cgi && !alias_script && !settings.handlers.exec_cgi {
+                    return Ok(Route {
+                        handler: program,
+                        ..self.refused(settings, program::NOT_HERE)
+                    });
+                }
                 // As in Apache, a program that is missing answers every method, and so does an
                 // `Action` for a file that is missing.
-                let is_program = handler.is_some_and(|handler| handler == program)
-                    || program::action(&settings, &walked).is_some();
+                let is_program = is_cgi || program::action(&settings, &walked).is_some();
                 let refused = self.refused(settings, NOT_FOUND);
                 Ok(if is_program {
                     Route {
