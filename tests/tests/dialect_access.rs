@@ -590,3 +590,91 @@ fn conditions_of_a_place_count_although_another_place_answers() {
         pair.send(&request);
     }
 }
+
+/// Perl handlers of a place that do not refuse, or that refuse themselves (the last two).
+const PLACE_HANDLERS: [&str; 9] = [
+    "",
+    "PerlLogHandler 'sub { -1 }'",
+    "PerlCleanupHandler 'sub { -1 }'",
+    "PerlTypeHandler 'sub { -1 }'",
+    "PerlFixupHandler 'sub { -1 }'",
+    "PerlHeaderParserHandler 'sub { -1 }'",
+    "PerlAccessHandler 'sub { -1 }'",
+    "PerlHeaderParserHandler 'sub { 403 }'",
+    "PerlAccessHandler 'sub { 403 }'",
+];
+
+/// What leads from a place to an open one, and a path of the place.
+const LEADS: [(&str, &str); 8] = [
+    ("Redirect 302 @PATH@/page.html /open/page.html", "page.html"),
+    (
+        "RewriteEngine On\nRewriteRule page /open/page.html",
+        "page.html",
+    ),
+    (
+        "RewriteEngine On\nRewriteRule page /open/page.html [R]",
+        "page.html",
+    ),
+    ("FallbackResource /open/page.html", "missing"),
+    ("DirectoryIndex /open/page.html", ""),
+    (
+        "AddHandler shown .html\nAction shown /open/page.html virtual",
+        "page.html",
+    ),
+    ("CheckSpelling On", "pagee.html"),
+    ("Options +MultiViews", "page"),
+];
+
+fn leading_places() -> Builder {
+    let mut builder = Server::builder()
+        .file("htdocs/open/page.html", "an open page")
+        .file("users", &format!("ann:{SECRET}\n"));
+    for (number, handler) in PLACE_HANDLERS.iter().enumerate() {
+        for (way, (lead, _)) in LEADS.iter().enumerate() {
+            for (rule, refusal) in REFUSALS.iter().enumerate() {
+                let place = format!("{number}-{way}-{rule}");
+                let lead = lead.replace("@PATH@", &format!("/{place}"));
+                builder = builder
+                    .file(&format!("htdocs/{place}/page.html"), "a closed page")
+                    .conf(&format!(
+                        "<Directory @ROOT@/htdocs/{place}>\n{handler}\n{refusal}\n{lead}\n</Directory>\n"
+                    ));
+            }
+        }
+    }
+    builder
+}
+
+const REFUSALS: [&str; 3] = [
+    "Require all denied",
+    "Require ip 192.0.2.1",
+    "AuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\nRequire user nobody",
+];
+
+#[test]
+fn place_that_refuses_leads_nowhere_whatever_handlers_it_has() {
+    let pair = Pair::start(leading_places);
+    let mut differences = Vec::new();
+    for number in 0..PLACE_HANDLERS.len() {
+        for (way, (_, name)) in LEADS.iter().enumerate() {
+            for rule in 0..REFUSALS.len() {
+                let target = format!("/{number}-{way}-{rule}/{name}");
+                for who in ["", ANN] {
+                    let request = get(&target, who);
+                    let seen: Vec<u16> = (pair.servers())
+                        .map(|server| server.send(&request).status)
+                        .collect();
+                    // Handlers of a place that leads to a place with other handlers do not run:
+                    // the request is refused at once.
+                    let is_same = seen.iter().all(|status| *status == seen[0]);
+                    let may_differ = PLACE_HANDLERS[number].ends_with("{ -1 }'") && seen[0] == 403;
+                    let refuse = seen.iter().all(|status| *status >= 400);
+                    if !refuse || !(is_same || may_differ) {
+                        differences.push(format!("{target} {who}: {seen:?}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

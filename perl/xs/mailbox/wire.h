@@ -334,6 +334,7 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
 #define MEHARI_PASS_TYPE 't' /* the media type of that file */
 /* The value that replaces the configured ErrorDocument for this request. */
 #define MEHARI_PASS_DOCUMENT 'd'
+#define MEHARI_PASS_HANDLER 'c' /* the name of the handler that is to respond, if Perl has set it */
 /* Path and query of another resource of this server, which responds instead. */
 #define MEHARI_PASS_TARGET 'u'
 /* Path and query at which the request continues, because a handler has chosen them. With

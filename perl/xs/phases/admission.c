@@ -205,6 +205,17 @@ static void end_translation(pTHX_ mehari_rec *rec, bool is_translated)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_URI, asked);
 }
 
+/* As in Apache, the handler of the place replaces a handler that an earlier phase has set. */
+static void take_handler_of_place(pTHX_ mehari_rec *rec)
+{
+  const mehari_request *frame = rec->job.frame;
+  if (frame->task == MEHARI_TASK_FRONT && !(frame->flags & MEHARI_FLAG_PROGRAM))
+    return;
+  SvREFCNT_dec(rec->texts[MEHARI_REC_HANDLER]);
+  rec->texts[MEHARI_REC_HANDLER] = NULL;
+  rec->changed &= ~(1u << MEHARI_REC_HANDLER);
+}
+
 /* Whether the phases ended the request with this value. */
 static bool is_over(int status) { return status != OK && status != DECLINED; }
 
@@ -235,6 +246,8 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
       continue;
     if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
       continue;
+    if (phase == MEHARI_PHASE_TYPE)
+      take_handler_of_place(aTHX_ rec);
     bool is_untranslated = phase <= MEHARI_PHASE_TRANS && mehari_rec_is_initial(rec) && mehari_rec_has_place_rules(aTHX_ rec, MEHARI_PHASE_TRANS);
     if (is_untranslated)
       mehari_rec_show_target(aTHX_ rec, true);

@@ -346,6 +346,8 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
       add_request(aTHX_ payload, rec);
     add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
+    if (!mehari_rec_is_proxied(aTHX_ rec) && !mehari_rec_runs_in_perl(aTHX_ rec, rec->job.frame->task))
+      add_text(aTHX_ payload, MEHARI_PASS_HANDLER, rec, MEHARI_REC_HANDLER);
   }
   if (rec->redirect) {
     STRLEN length;

@@ -2,8 +2,13 @@
 
 use crate::{Phase, Settings};
 
-/// The phases in which Perl decides about access.
-const PHASES: [Phase; 3] = [Phase::Access, Phase::Authen, Phase::Authz];
+/// The phases in which Perl may refuse a request.
+const PHASES: [Phase; 4] = [
+    Phase::HeaderParser,
+    Phase::Access,
+    Phase::Authen,
+    Phase::Authz,
+];
 
 impl Settings {
     /// Tells whether access with these settings depends on the request.
@@ -42,9 +47,10 @@ impl Settings {
     /// Tells whether Perl handlers decide about access.
     pub fn is_guarded_by_perl(&self) -> bool {
         let asks_user = (self.rules.require.as_ref()).is_some_and(|rule| rule.asks_user());
-        PHASES
-            .iter()
-            .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
+        PHASES.iter().any(|phase| {
+            let counts = asks_user || matches!(phase, Phase::HeaderParser | Phase::Access);
+            counts && !self.perl.of(*phase).is_empty()
+        })
     }
 
     /// Tells whether access to an index or a fallback with these settings is checked although the

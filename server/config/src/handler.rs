@@ -114,6 +114,22 @@ impl Handler {
     }
 }
 
+impl Handler {
+    /// Returns the handler of a name that Perl has given to a request (`$r->handler`).
+    pub fn of_name(name: &str) -> Handler {
+        let mut reports = [Report::Status, Report::Info, Report::Metrics].into_iter();
+        match name {
+            "cgi-script" => Handler::Script(Rung::Cgi),
+            "type-map" | "application/x-type-map" => Handler::TypeMap,
+            "default-handler" => Handler::File,
+            name => match reports.find(|report| report.name() == name) {
+                Some(report) => Handler::Report(report),
+                None => Handler::Named(name.to_string()),
+            },
+        }
+    }
+}
+
 /// The server's reports about itself, each with its `SetHandler`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

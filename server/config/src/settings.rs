@@ -223,6 +223,19 @@ pub struct Tracking {
 }
 
 impl Settings {
+    /// Returns these settings with the handler that Perl has chosen. As in Apache, a name that
+    /// nothing handles leaves the file to the default handler.
+    pub fn with_handler(&self, handler: &Handler) -> Settings {
+        let is_known = |name: &String| self.media.actions.iter().any(|(known, _)| known == name);
+        let set = match handler {
+            Handler::Named(name) if !is_known(name) => Handler::File,
+            handler => handler.clone(),
+        };
+        let mut settings = self.clone();
+        settings.handlers.set = Some(set);
+        settings
+    }
+
     /// Tells whether a script on this rung prints its own header block. On `registry` and
     /// `perlrun`, scripts do so only with the option, as in mod_perl. On the other rungs, which
     /// follow CGI, scripts always do so.

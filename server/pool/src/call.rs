@@ -448,6 +448,8 @@ pub struct Declined {
     /// The file that replaces the mapped file. `None`: the mapped file.
     pub file: Option<Vec<u8>>,
     pub media_type: Option<Vec<u8>>,
+    /// The name of the handler that is to respond. `None`: the configured handler.
+    pub handler: Option<Vec<u8>>,
     /// The page that replaces the configured `ErrorDocument`.
     pub document: Option<Vec<u8>>,
     /// Path and query of an internal redirect.

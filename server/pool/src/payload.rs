@@ -109,6 +109,7 @@ pub fn declined(
         payload = rest;
         let header = match *kind {
             record::PASS_TYPE => Some("Content-Type"),
+            record::PASS_HANDLER => Some("handler"),
             record::PASS_TARGET => Some("internal_redirect"),
             record::PASS_MOVED => Some("uri"),
             record::PASS_QUERY if part.contains(&b' ') => {
@@ -166,6 +167,7 @@ pub fn declined(
             record::PASS_FILE => declined.file = Some(part.to_vec()),
             record::PASS_TYPE => declined.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => declined.document = Some(part.to_vec()),
+            record::PASS_HANDLER => declined.handler = Some(part.to_vec()),
             record::PASS_TARGET => declined.target = Some(part.to_vec()),
             record::PASS_MOVED => declined.moved = Some(part.to_vec()),
             _ => return Err(WRONG.into()),

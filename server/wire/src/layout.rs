@@ -366,6 +366,8 @@ pub mod record {
     pub const PASS_TYPE: u8 = b't';
     /// The text of `ErrorDocument` for this request.
     pub const PASS_DOCUMENT: u8 = b'd';
+    /// The name of the handler that is to respond, if a Perl handler has set the name.
+    pub const PASS_HANDLER: u8 = b'c';
     /// The target of an internal redirect: another path of this server answers.
     pub const PASS_TARGET: u8 = b'u';
     /// The path and query at which the request continues, because a handler has chosen them. With

@@ -245,6 +245,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PASS_FILE", record::PASS_FILE.into()),
         ("MEHARI_PASS_TYPE", record::PASS_TYPE.into()),
         ("MEHARI_PASS_DOCUMENT", record::PASS_DOCUMENT.into()),
+        ("MEHARI_PASS_HANDLER", record::PASS_HANDLER.into()),
         ("MEHARI_PASS_TARGET", record::PASS_TARGET.into()),
         ("MEHARI_PASS_MOVED", record::PASS_MOVED.into()),
         ("MEHARI_PASS_LISTENS", record::PASS_LISTENS.into()),

@@ -159,3 +159,87 @@ fn fields_that_handlers_set_reach_the_responses_that_they_reach_in_apache() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// Names of handlers that a fixup handler sets.
+const NAMED: &str = r#"
+sub name {
+    my $r = shift;
+    my ($name, $file) = split /,/, $r->args // '';
+    $r->handler($name) if $name;
+    $r->filename(($r->document_root =~ s{[^/]+$}{}r) . $file) if $file;
+    return -1;
+}
+"#;
+
+const NAMED_CONF: &str = r#"
+PerlModule Named
+Alias /perl/ @ROOT@/perl/
+<Directory @ROOT@>
+Require all granted
+Options +ExecCGI
+</Directory>
+<Directory @ROOT@/htdocs/off>
+Options -ExecCGI
+</Directory>
+<Location />
+PerlFixupHandler Named::name
+</Location>
+<Location /perl>
+SetHandler perl-script
+PerlResponseHandler ModPerl::Registry
+PerlOptions +ParseHeaders
+</Location>
+<Location /handler>
+SetHandler modperl
+PerlResponseHandler 'sub { $_[0]->print("from Perl"); 0 }'
+</Location>
+"#;
+
+const ECHO: &str = "#!/usr/bin/perl\nread STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;\n\
+    print \"Content-Type: text/plain\\n\\n$ENV{REQUEST_METHOD} $ENV{GATEWAY_INTERFACE} $body\";\n";
+
+#[test]
+fn handler_that_a_fixup_handler_names_responds_as_in_apache() {
+    let build = || {
+        let builder = one_worker(&[("Named", NAMED)], NAMED_CONF)
+            .file("htdocs/text.txt", "a text")
+            .file("htdocs/run.txt", ECHO)
+            .file("htdocs/off/run.txt", ECHO)
+            .file("perl/run.pl", ECHO);
+        for name in ["htdocs/run.txt", "htdocs/off/run.txt", "perl/run.pl"] {
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(builder.folder_of(name), mode).expect("ours");
+        }
+        builder
+    };
+    let mut pair = Pair::start(build);
+    for (target, status) in [
+        ("/text.txt?default-handler", 200),
+        ("/text.txt?unknown-handler", 200),
+        ("/text.txt?modperl", 200),
+        ("/run.txt?cgi-script", 200),
+        ("/off/run.txt?cgi-script", 403),
+        ("/missing?cgi-script", 404),
+        ("/perl/run.pl", 200),
+        ("/perl/run.pl?cgi-script", 200),
+        ("/perl/missing.pl?cgi-script", 404),
+        ("/handler", 200),
+        ("/handler?default-handler", 404),
+        ("/handler?perl-script", 200),
+        ("/text.txt?cgi-script,htdocs/run.txt", 200),
+    ] {
+        let answer = pair.get(target);
+        assert_eq!(answer.status, status, "{target}");
+    }
+    for target in ["/run.txt?cgi-script", "/perl/run.pl?cgi-script"] {
+        let answer = pair.form(target, "a=1");
+        assert!(
+            answer.text().ends_with("a=1"),
+            "{target}: {}",
+            answer.text()
+        );
+    }
+    // Mehari never sends the source of an executable script.
+    let source = pair.ours().get("/perl/run.pl?default-handler");
+    assert_eq!(source.status, 403);
+}

@@ -232,7 +232,7 @@ impl Rules {
     }
 
     /// Tells whether every client is refused. `None`: the result depends on the request.
-    pub(crate) fn denied(&self) -> Option<bool> {
+    pub fn denied(&self) -> Option<bool> {
         let required = match &self.require {
             // With an `AuthType` but no `Require`, the access phase decides.
             None => self.authentication.kind.is_none().then_some(true),

@@ -69,6 +69,24 @@ impl Evaluation<'_> {
         self.as_lookup(|lookup| lookup.check_place(route, rule_state).err())
     }
 
+    /// Returns the refusal of a place whose Perl handlers do not take part in the decision. The
+    /// rules of such a place must not lead to another place.
+    pub(super) fn refuses_before_perl(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        let settings = &route.settings;
+        let is_decided_here = settings.runs_phases()
+            && !settings.runs_before_admission()
+            && settings.rules.denied() != Some(false);
+        if !is_decided_here {
+            return None;
+        }
+        let mut own = rule_state.clone();
+        self.admits(route, settings, &mut own).err()
+    }
+
     /// Calls `with` for the sub-request by which Apache looks an index or a fallback up. The method
     /// of a sub-request is GET.
     fn as_lookup<T>(&self, with: impl FnOnce(&Evaluation<'_>) -> T) -> T {

@@ -10,6 +10,7 @@ use crate::content::{Answer, Content, FileTarget};
 use crate::handlers::{file, ssi, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::{rules, start, status_page};
+use crate::request::rule_state::Destination;
 use crate::request::{trace, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
@@ -51,17 +52,24 @@ fn carry_out(
     }
     // As in Apache, a refusal or redirect of the front keeps only the handlers' err_headers_out.
     let by_front = declined.status == 0 && declined.file.is_none();
-    let work = match (declined.status, &declined.file) {
-        (0, None) => as_routed(shared, request, body),
-        (0, Some(file)) if file.starts_with(PROXY) => {
+    let work = match (declined.status, &declined.file, &declined.handler) {
+        (0, Some(file), _) if file.starts_with(PROXY) => {
             to_back_end(shared, request, &file[PROXY.len()..], body)
         }
+        (0, file, Some(handler)) => {
+            let chosen = ChosenHandler {
+                name: handler,
+                file: file.as_deref(),
+            };
+            by_handler(shared, request, chosen, body)
+        }
+        (0, None, None) => as_routed(shared, request, body),
         // The handlers may have chosen a file, also as the page of an error.
-        (_, Some(path)) => {
+        (_, Some(path), _) => {
             let chosen = ChosenFile { path, error };
             sent_file(shared, request, settings, chosen)
         }
-        (status, _) => page(
+        (status, ..) => page(
             shared,
             request,
             settings,
@@ -129,6 +137,36 @@ fn as_routed(
         }
         Ok(route) => with_body(shared, request, &route, body),
         Err(problem) => status_page::refusal(shared, request, None, problem.status),
+    }
+}
+
+/// The handler that Perl has chosen by its name, and the file, if Perl has chosen another one.
+struct ChosenHandler<'a> {
+    name: &'a [u8],
+    file: Option<&'a [u8]>,
+}
+
+/// Returns the response of the handler that Perl has chosen. The rules of the place decide what
+/// that handler may do.
+fn by_handler(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    chosen: ChosenHandler<'_>,
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    let mut state = request.rule_state.cloned().unwrap_or_default();
+    state.place = None;
+    state.mapping.handler = Some(Handler::of_name(&String::from_utf8_lossy(chosen.name)));
+    if let Some(file) = chosen.file {
+        state.mapping.destination = Some(Destination::File(file.to_vec()));
+    }
+    let request = Request {
+        rule_state: Some(&state),
+        ..*request
+    };
+    match rules::route_again(shared, &request) {
+        Ok(route) => with_body(shared, &request, &route, body),
+        Err(problem) => status_page::refusal(shared, &request, None, problem.status),
     }
 }
 

@@ -17,6 +17,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Evaluation<'_> {
+    /// Notes the place of a request, if the worker asks for rules of this place. Returns whether
+    /// the worker asks for the rules of the fixup stage.
+    pub(super) fn note_place(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> bool {
+        let left = route.settings.left_rules();
+        let is_left = left.fixups && !matches!(route.outcome, RouteOutcome::Indexed);
+        let is_place_left = left.place != PlaceRules::Settled;
+        if is_left || is_place_left || left.variables || left.decides_access() {
+            rule_state.get_or_insert_with(Default::default).place = Some(route.clone());
+        }
+        is_left
+    }
+
     pub(super) fn fix_up(
         &self,
         route: Rc<Route>,
@@ -24,12 +40,7 @@ impl Evaluation<'_> {
     ) -> Result<Decision, Problem> {
         let settings = route.settings.clone();
         let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
-        let left = settings.left_rules();
-        let is_left = left.fixups && !matches!(route.outcome, RouteOutcome::Indexed);
-        let is_place_left = left.place != PlaceRules::Settled;
-        if is_left || is_place_left || left.variables || left.decides_access() {
-            rule_state.get_or_insert_with(Default::default).place = Some(route.clone());
-        }
+        let is_left = self.note_place(&route, rule_state);
         let route = if is_left {
             route
         } else {
@@ -93,7 +104,9 @@ impl Evaluation<'_> {
     ) -> Result<Result<Rc<Route>, Decision>, Problem> {
         let settings = route.settings.clone();
         if settings.rules.redirect.is_some() {
-            let variables = self.variables(&route, &settings, rule_state.as_deref());
+            let mut variables = self.variables(&route, &settings, rule_state.as_deref());
+            // As in Apache, the path is redirected before it leads to an index or a fallback.
+            variables.path = None;
             if let Some(decision) = self.redirect_place(&settings, &variables) {
                 return Ok(Err(decision));
             }

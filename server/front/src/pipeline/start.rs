@@ -81,8 +81,8 @@ pub fn start_after_redirect(
     begin(shared, request, route, Body::Empty)
 }
 
-/// Returns a copy of the body, if Perl's handlers only examine the request and a back end or a CGI
-/// program responds.
+/// Returns a copy of the body, if a back end or a CGI program responds after Perl's handlers, or if
+/// these may choose such a handler.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     let settings = &route.settings;
     // A `RewriteRule` with [P] after Perl's handlers chooses a back end, and the rules that choose
@@ -95,6 +95,7 @@ fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
         RouteOutcome::Program => may_lead || route.handler == Handler::Script(Rung::Cgi),
         _ => may_lead,
     };
+    let is_others = is_others || settings.runs_before_response();
     match body {
         Body::Memory(bytes) if is_others => Some(Box::new(Spooled::Memory(bytes.to_vec()))),
         Body::File(file, length) if is_others => {

@@ -111,6 +111,7 @@ pub fn find_for(
     let mut search = Search::new(site, htaccess, request.virtual_host);
     search.variables = variables;
     search.forced = &mapping.forced;
+    search.handler = mapping.handler.as_ref();
     search.lacks_index = mapping.lacks_index;
     search.is_program = mapping.is_program;
     search.is_lookup = mapping.index_of.is_some();

@@ -1,5 +1,7 @@
 //! Encodes settings for workers, as the records that `settings/perl.rs` describes.
 
+use std::ops::RangeInclusive;
+
 use super::{Authorization, EncodedSettings, LeftRules, PlaceRules};
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
@@ -16,8 +18,21 @@ impl Settings {
 
     /// Tells whether a Perl handler that a section may set runs before the response.
     pub fn runs_phases_of_place(&self) -> bool {
-        let of_a_place = |phase: &Phase| (Phase::HeaderParser..=Phase::Fixup).contains(phase);
-        let mut phases = Phase::ALL.into_iter().filter(of_a_place);
+        self.runs_any(Phase::HeaderParser..=Phase::Fixup)
+    }
+
+    /// Tells whether a Perl handler runs before the response.
+    pub fn runs_before_response(&self) -> bool {
+        self.runs_phases() && self.runs_any(Phase::PostReadRequest..=Phase::Fixup)
+    }
+
+    /// Tells whether a Perl handler runs before access to the place is decided.
+    pub fn runs_before_admission(&self) -> bool {
+        self.runs_any(Phase::PostReadRequest..=Phase::Authz)
+    }
+
+    fn runs_any(&self, phases: RangeInclusive<Phase>) -> bool {
+        let mut phases = Phase::ALL.into_iter().filter(|phase| phases.contains(phase));
         phases.any(|phase| !self.perl.of(phase).is_empty())
     }
 

@@ -188,6 +188,15 @@ impl Evaluation<'_> {
         if let Some(refusal) = refusal {
             return Ok(refusal);
         }
+        match self.refuses_before_perl(&route, rule_state) {
+            Some(need @ Decision::Needs(_)) => return Ok(need),
+            // The worker refuses the request, and then runs the handlers of refused requests.
+            Some(_) => {
+                self.note_place(&route, rule_state);
+                return Ok(Decision::To(route));
+            }
+            None => {}
+        }
         let negotiated = self.negotiate(&route, rule_state);
         self.request.mark("negotiate");
         match negotiated {

@@ -2,7 +2,7 @@
 //! end.
 
 use crate::request::virtual_root::VirtualFile;
-use mehari_config::{Forced, Proxied, Settings};
+use mehari_config::{Forced, Handler, Proxied, Settings};
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
@@ -15,6 +15,8 @@ pub struct MappingState {
     pub rewritten_in_folder: bool,
     /// The handlers and media types that `RewriteRule [H=]` and `[T=]` have set for this resource.
     pub forced: Vec<Arc<Forced>>,
+    /// The handler that Perl has chosen for this resource.
+    pub handler: Option<Handler>,
     /// The names of the resource's variants that access rules refuse to the client.
     pub refused_variants: Vec<Vec<u8>>,
     /// The folder named after the host, if it is the request's document root.
@@ -110,7 +112,9 @@ impl MappingState {
     /// Whether a rule has chosen the handler or the back end. A kept route of the path is then of
     /// no use.
     pub fn has_chosen_handler(&self) -> bool {
-        !self.forced.is_empty() || self.is_program || self.lacks_index || self.back_end().is_some()
+        !self.forced.is_empty()
+            || self.handler.is_some()
+            || self.is_program || self.lacks_index || self.back_end().is_some()
     }
 
     /// Notes the file of a path in a folder named after the host.
@@ -126,6 +130,7 @@ impl MappingState {
         self.refused_variants.clear();
         self.rewritten_in_folder = false;
         self.forced.clear();
+        self.handler = None;
         self.document_root = None;
         self.aliased = None;
         self.is_program = false;

@@ -48,6 +48,8 @@ pub(super) struct Search<'s> {
     htaccess: &'s HtaccessTable,
     pub(super) variables: Option<&'s ExpressionVariables<'s>>,
     pub(super) forced: &'s [Arc<Forced>],
+    /// The handler that Perl has chosen.
+    pub(super) handler: Option<&'s Handler>,
     /// Whether the host's rules have found no index in the folder.
     pub(super) lacks_index: bool,
     /// Whether the file is a CGI program of a `VirtualScriptAlias`.
@@ -80,6 +82,7 @@ impl<'s> Search<'s> {
             htaccess,
             variables: None,
             forced: &[],
+            handler: None,
             lacks_index: false,
             is_program: false,
             recorder: None,
@@ -188,6 +191,7 @@ impl<'s> Search<'s> {
         if from.is_guarded() || from.is_undecided() {
             self.intermediate_settings.push(from.clone());
         }
+        self.handler = None;
         self.is_lookup = looked_up_from.is_some();
         self.looked_up_from = looked_up_from;
         self.led_to = Some(to.merged.as_slice().into());
@@ -362,7 +366,11 @@ impl<'s> Search<'s> {
             }
             None => settings,
         };
-        Ok(self.host.settings_forced(&settings, self.forced))
+        let settings = self.host.settings_forced(&settings, self.forced);
+        Ok(match self.handler.filter(|_| !is_lookup) {
+            Some(handler) => Arc::new(settings.with_handler(handler)),
+            None => settings,
+        })
     }
 
     /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an
