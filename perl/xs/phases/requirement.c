@@ -116,12 +116,15 @@ static int known(reading *at, mehari_text which)
 static int verdict(pTHX_ reading *at);
 
 /* Combines several results. A result that equals `deciding` decides. Otherwise the need for a user
- * comes first, then the result `weaker`. */
+ * comes first, then the result `weaker`. As in Apache, in a `<RequireAll>` a requirement that does
+ * not apply to the method counts as granted, if any other requirement applies. */
 static int several(pTHX_ reading *at, int count, int deciding, int weaker)
 {
   int all = SILENT;
+  bool has_silent = false;
   for (int i = 0; i < count && at->rest.length; i++) {
     int one = verdict(aTHX_ at);
+    has_silent |= one == SILENT;
     if (all == deciding || one == deciding)
       all = deciding;
     else if (one == NEEDS_USER || all == NEEDS_USER)
@@ -129,7 +132,7 @@ static int several(pTHX_ reading *at, int count, int deciding, int weaker)
     else if (one == weaker || (one == NEUTRAL && all == SILENT))
       all = one;
   }
-  return all;
+  return all == NEUTRAL && has_silent && weaker == GRANTED ? GRANTED : all;
 }
 
 /* Negates a result. As in Apache, a negated requirement never asks for a user: it is neutral
@@ -251,7 +254,8 @@ int mehari_rec_satisfies(pTHX_ mehari_rec *rec)
 {
   mehari_text rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "satisfy")), methods, others;
   mehari_text method = mehari_rec_numbered_method(aTHX_ rec);
-  if (method.length == 4 && memEQ(method.at, "HEAD", 4))
+  /* As in Apache, access to an index is checked as for a sub-request, whose method is GET. */
+  if (rec->is_for_index || (method.length == 4 && memEQ(method.at, "HEAD", 4)))
     method = (mehari_text){"GET", 3};
   int said = MEHARI_SATISFY_NOSPEC;
   while (rest.length) {

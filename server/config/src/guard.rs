@@ -2,13 +2,8 @@
 
 use crate::{Phase, Settings};
 
-/// The phases in which Perl may refuse a request.
-const PHASES: [Phase; 4] = [
-    Phase::HeaderParser,
-    Phase::Access,
-    Phase::Authen,
-    Phase::Authz,
-];
+/// The phases in which Perl decides about access.
+const PHASES: [Phase; 3] = [Phase::Access, Phase::Authen, Phase::Authz];
 
 impl Settings {
     /// Tells whether access with these settings depends on the request.
@@ -17,6 +12,7 @@ impl Settings {
             || self.rules.methods.is_some()
             || !self.rules.tls_requirements.is_empty()
             || self.is_guarded_by_perl()
+            || !self.perl.of(Phase::HeaderParser).is_empty()
     }
 
     /// Tells whether conditions of an `<If>` decide about these settings.
@@ -47,10 +43,22 @@ impl Settings {
     /// Tells whether Perl handlers decide about access.
     pub fn is_guarded_by_perl(&self) -> bool {
         let asks_user = (self.rules.require.as_ref()).is_some_and(|rule| rule.asks_user());
-        PHASES.iter().any(|phase| {
-            let counts = asks_user || matches!(phase, Phase::HeaderParser | Phase::Access);
-            counts && !self.perl.of(*phase).is_empty()
-        })
+        PHASES
+            .iter()
+            .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
+    }
+
+    /// Tells whether a worker decides about access, after Perl handlers that run before.
+    pub fn is_decided_after_perl(&self) -> bool {
+        self.is_guarded_by_perl() || (self.runs_before_admission() && self.is_guarded())
+    }
+
+    /// Tells whether these settings have early handlers that `other` has not. Such handlers may
+    /// refuse a request too.
+    pub fn has_other_parsers(&self, other: &Settings) -> bool {
+        let (own, others) = (&self.perl, &other.perl);
+        let own = own.of(Phase::HeaderParser);
+        !own.is_empty() && own != others.of(Phase::HeaderParser)
     }
 
     /// Tells whether access to an index or a fallback with these settings is checked although the
@@ -68,6 +76,8 @@ impl Settings {
             && rules.methods == others.methods
             && rules.tls_requirements == others.tls_requirements
             && rules.authentication == others.authentication
+            && !self.has_other_parsers(other)
+            && !other.has_other_parsers(self)
             && PHASES
                 .iter()
                 .all(|phase| self.perl.of(*phase) == other.perl.of(*phase))

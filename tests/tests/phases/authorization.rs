@@ -78,6 +78,7 @@ const REQUIREMENTS: &[&str] = &[
     "<RequireAll>\nRequire valid-user\nRequire not env MADE\n</RequireAll>",
     "<RequireAll>\nRequire valid-user\nRequire not expr \"%{REMOTE_USER} == 'ann'\"\n</RequireAll>",
     "<RequireAll>\nRequire all granted\nRequire not user ann\n</RequireAll>",
+    "<RequireAll>\n<Limit POST>\nRequire all denied\n</Limit>\nRequire not user ann\n</RequireAll>",
     "<RequireAll>\nRequire all granted\nRequire not expr \"%{REMOTE_USER} == 'ann'\"\n</RequireAll>",
     "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire user bob\nRequire env MADE\n</RequireNone>\n</RequireAll>",
     "<RequireAll>\nRequire user ann\n<RequireAny>\nRequire expr \"req('X-Old') == 'old'\"\nRequire expr \"%{REMOTE_USER} == 'bob'\"\n</RequireAny>\n</RequireAll>",

@@ -35,7 +35,7 @@ impl Evaluation<'_> {
         for settings in &route.intermediate_settings {
             // Perl's handlers would run only for the new place, and the new place has other
             // handlers or none.
-            if settings.is_guarded_by_perl() {
+            if settings.is_guarded_by_perl() || settings.has_other_parsers(&route.settings) {
                 return Some(Decision::Status(Some(settings.clone()), 403));
             }
             if let Err(refusal) = self
@@ -73,7 +73,7 @@ impl Evaluation<'_> {
     /// rules of such a place must not lead to another place.
     pub(super) fn refuses_before_perl(
         &self,
-        route: &Rc<Route>,
+        route: &Route,
         rule_state: &Option<Box<RuleState>>,
     ) -> Option<Decision> {
         let settings = &route.settings;
@@ -158,7 +158,7 @@ impl Evaluation<'_> {
     /// something must be found out first.
     pub(super) fn prepare_worker_results(
         &self,
-        route: &Rc<Route>,
+        route: &Route,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(), Decision> {
         let settings = &route.settings;
@@ -200,7 +200,7 @@ impl Evaluation<'_> {
     /// Evaluates `Require` again for a worker that has authenticated the user.
     pub(super) fn evaluate_for_user(
         &self,
-        route: &Rc<Route>,
+        route: &Route,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(), Decision> {
         let known = self.requirement_results(route, rule_state)?;
@@ -212,7 +212,7 @@ impl Evaluation<'_> {
     /// Returns the results of `Require` for the worker.
     fn requirement_results(
         &self,
-        route: &Rc<Route>,
+        route: &Route,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<u64, Decision> {
         let settings = &route.settings;
@@ -226,9 +226,9 @@ impl Evaluation<'_> {
 
     /// Decides whether these settings admit the request, without Perl. `Err`: the refusal, or what
     /// must be found out first.
-    fn admits(
+    pub(super) fn admits(
         &self,
-        route: &Rc<Route>,
+        route: &Route,
         settings: &Arc<Settings>,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(), Decision> {

@@ -153,7 +153,7 @@ impl Evaluation<'_> {
         let acting = percent::encode_path(&acting);
         let target = joined(self.request, &acting, self.request.query());
         let settings = &route.settings;
-        if settings.is_guarded_by_perl() {
+        if settings.is_decided_after_perl() {
             let acts_as_guarded = |evaluation: &Evaluation<'_>, state: &mut _| {
                 let acting = evaluation.find_route(state)?;
                 Ok(settings.guards_as(&acting.settings))

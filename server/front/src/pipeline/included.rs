@@ -93,8 +93,8 @@ impl IncludedRequest<'_> {
         let (_counted, route) = self.admitted(target).await?;
         match &route.outcome {
             RouteOutcome::Refused(problem) => Err(problem.status),
-            // Perl's handlers decide about access, and they do not run here.
-            _ if route.settings.is_guarded_by_perl() => Err(403),
+            // A worker decides about access, and no worker is asked here.
+            _ if route.settings.runs_phases() && route.settings.is_guarded() => Err(403),
             _ => Ok(route.file.clone()),
         }
     }

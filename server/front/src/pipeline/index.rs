@@ -174,8 +174,7 @@ impl Evaluation<'_> {
             }
             Some(decision) => return Ok(Candidate::Decided(decision)),
         }
-        if folder.settings.is_guarded_by_perl() && !folder.settings.guards_as(&route.settings) {
-            // The folder's handlers would not run for this path.
+        if self.leaves_guard_of(folder, &route, &own) {
             return Ok(Candidate::Missing(403));
         }
         let by_handler = match route.handler {
@@ -194,6 +193,23 @@ impl Evaluation<'_> {
             RouteOutcome::Program if by_handler => self.taken(&mut own, is_within),
             _ => Candidate::Missing(404),
         })
+    }
+
+    /// Whether the folder might refuse the request, and the index would be sent without that
+    /// decision: a worker makes the decision for one place only, here that of the index.
+    fn leaves_guard_of(
+        &self,
+        folder: &Route,
+        index: &Route,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> bool {
+        let (of_folder, of_index) = (&folder.settings, &index.settings);
+        if !of_folder.is_decided_after_perl() || of_folder.guards_as(of_index) {
+            return false;
+        }
+        of_folder.is_guarded_by_perl()
+            || of_folder.has_other_parsers(of_index)
+            || self.admits(folder, of_folder, &mut rule_state.clone()).is_err()
     }
 
     fn taken(&self, own: &mut Option<Box<RuleState>>, is_within: bool) -> Candidate {

@@ -149,7 +149,7 @@ impl Evaluation<'_> {
     fn note_fields(&self, route: &Route, offer: &Offer<'_>, state: &mut RuleState) {
         // Perl's handlers may still refuse the request, and the client must then not learn the
         // names.
-        let is_secret = route.settings.is_guarded_by_perl();
+        let is_secret = route.settings.is_decided_after_perl();
         let names = |line: &&str| line.starts_with("Alternates") || line.starts_with("Content-L");
         let lines = fields(&offer.all, &offer.choice);
         for line in lines

@@ -33,7 +33,7 @@ impl Evaluation<'_> {
             || path.merged == b"/"
             || self.request.error().is_some()
             // Perl's handlers run later, and must decide before a client learns any name.
-            || settings.is_guarded_by_perl()
+            || settings.is_decided_after_perl()
         {
             return None;
         }

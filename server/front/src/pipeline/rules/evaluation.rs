@@ -313,8 +313,8 @@ pub(in crate::pipeline) fn variables_of(
     state.map_or_else(Vec::new, |state| state.variables.clone())
 }
 
-/// Moves the request from a negotiated place to its variant. Returns true if Perl's handlers guard
-/// the place and would not run for the variant, so the request is refused.
+/// Moves the request from a negotiated place to its variant. Returns true if a worker decides about
+/// access to the place and would not decide for the variant, so the request is refused.
 fn leaves_guard(from: &Settings, variant: &Route, rule_state: &mut Option<Box<RuleState>>) -> bool {
     if from.guards_as(&variant.settings) {
         return false;
@@ -325,5 +325,5 @@ fn leaves_guard(from: &Settings, variant: &Route, rule_state: &mut Option<Box<Ru
         // The variant's metadata has been read for this evaluation.
         state.mapping.fetched = fetched;
     }
-    from.is_guarded_by_perl()
+    from.is_decided_after_perl()
 }

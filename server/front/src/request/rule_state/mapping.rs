@@ -114,7 +114,9 @@ impl MappingState {
     pub fn has_chosen_handler(&self) -> bool {
         !self.forced.is_empty()
             || self.handler.is_some()
-            || self.is_program || self.lacks_index || self.back_end().is_some()
+            || self.is_program
+            || self.lacks_index
+            || self.back_end().is_some()
     }
 
     /// Notes the file of a path in a folder named after the host.
