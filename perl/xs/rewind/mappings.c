@@ -103,10 +103,9 @@ bool mehari_rewind_read_ranges(mehari_rewind *rewind)
   rewind->range_count = rewind->pages = 0;
   if (!read_maps(rewind))
     return false;
-  while (next_line(&at, &this)) {
+  while (next_line(&at, &this))
     if (is_to_restore(rewind, &this) && !add_range(rewind, &this))
       return false;
-  }
   return add_shadow(rewind);
 }
 
@@ -126,13 +125,14 @@ bool mehari_rewind_read_mappings(mehari_rewind *rewind)
   return true;
 }
 
-/* Returns the end of the range with this address. 0: the picture has no such memory. */
-static uint64_t end_of_range(const mehari_rewind *rewind, uint64_t at)
+/* Returns the end of the range with this address. 0: the picture has no such memory. `first`: the
+ * first range that may have this address or a higher one. */
+static uint64_t end_of_range(const mehari_rewind *rewind, uint64_t at, uint32_t *first)
 {
-  for (uint32_t i = 0; i < rewind->range_count; i++)
-    if (at >= rewind->ranges[i].start && at < rewind->ranges[i].end)
-      return rewind->ranges[i].end;
-  return 0;
+  while (*first < rewind->range_count && rewind->ranges[*first].end <= at)
+    ++*first;
+  bool is_there = *first < rewind->range_count && rewind->ranges[*first].start <= at;
+  return is_there ? rewind->ranges[*first].end : 0;
 }
 
 /* Memory that was mapped after the picture would keep what a request writes there. */
@@ -140,12 +140,13 @@ bool mehari_rewind_has_all_memory(const mehari_rewind *rewind)
 {
   const char *text = rewind->text;
   line this;
+  uint32_t first = 0;
   while (next_line(&text, &this)) {
     if (!is_to_restore(rewind, &this))
       continue;
     bool has_floor = this.start < rewind->stack_floor && this.end >= rewind->stack_floor;
     for (uint64_t at = has_floor ? rewind->stack_floor : this.start; at < this.end;)
-      if (!(at = end_of_range(rewind, at)))
+      if (!(at = end_of_range(rewind, at, &first)))
         return false;
   }
   return true;
