@@ -238,6 +238,10 @@ fn state_that_cannot_be_restored_ends_the_process_and_then_the_rung() {
     all_memory_was_put_back(&server);
 }
 
+/// Left out under AddressSanitizer: the kernel would fill the terabytes that the sanitizer reserves
+/// until the machine has no memory left.
+const LOCKS: &str = "locks its memory in";
+
 /// Scripts that damage their process. The request itself may fail, but the next request of the same
 /// script must not be affected.
 const HOSTILE: &[(&str, &str)] = &[
@@ -280,7 +284,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("unmaps the picture", "syscall 11, @$_[0, 1] for maps('mehari picture');"),
     ("unmaps the mailbox", "syscall 11, @$_[0, 1] for maps('mehari-mailbox');"),
     ("forbids writing", "syscall 10, @$_[0, 1], 1 for maps('rw-p');"),
-    ("locks its memory in", "syscall 151, 3;"),
+    (LOCKS, "syscall 151, 3;"),
     ("closes by the kernel", "syscall 436, 3, 200, 0;"),
     ("replaces descriptors by the kernel", "syscall 33, 0, $_ for 3 .. 100;"),
     ("forbids itself the kernel", "syscall 157, 22, 1, 0, 0, 0;"),
@@ -315,6 +319,9 @@ fn hostile_script_harms_its_own_request_at_most() {
         "200_000"
     };
     for (what, body) in HOSTILE {
+        if *what == LOCKS && mehari_harness::is_sanitized() {
+            continue;
+        }
         println!("{what}");
         let body = body.replace("DEPTH", depth);
         let script = format!(

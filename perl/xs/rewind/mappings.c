@@ -84,6 +84,13 @@ static bool is_wiped(const mehari_rewind *rewind, uint64_t start)
   return false;
 }
 
+/* Whether this is memory that a request may change and a rewind restores from the picture. */
+static bool is_to_restore(const mehari_rewind *rewind, const line *this)
+{
+  bool is_left_out = this->is_of_kernel || mehari_rewind_is_shadow(this->start) || is_wiped(rewind, this->start);
+  return !is_left_out && this->writable && this->is_private;
+}
+
 static bool read_maps(mehari_rewind *rewind)
 {
   return mehari_proc_read(rewind->maps, rewind->text, sizeof rewind->text) < sizeof rewind->text - 1;
@@ -96,11 +103,9 @@ bool mehari_rewind_read_ranges(mehari_rewind *rewind)
   rewind->range_count = rewind->pages = 0;
   if (!read_maps(rewind))
     return false;
-  while (next_line(&at, &this)) {
-    bool is_left_out = this.is_of_kernel || mehari_rewind_is_shadow(this.start) || is_wiped(rewind, this.start);
-    if (!is_left_out && this.writable && this.is_private && !add_range(rewind, &this))
+  while (next_line(&at, &this))
+    if (is_to_restore(rewind, &this) && !add_range(rewind, &this))
       return false;
-  }
   return add_shadow(rewind);
 }
 
@@ -116,6 +121,33 @@ bool mehari_rewind_read_mappings(mehari_rewind *rewind)
       return false;
     rewind->mappings[rewind->mapping_count].start = this.start;
     rewind->mappings[rewind->mapping_count++].end = this.end;
+  }
+  return true;
+}
+
+/* Returns the end of the range with this address. 0: the picture has no such memory. `first`: the
+ * first range that may have this address or a higher one. */
+static uint64_t end_of_range(const mehari_rewind *rewind, uint64_t at, uint32_t *first)
+{
+  while (*first < rewind->range_count && rewind->ranges[*first].end <= at)
+    ++*first;
+  bool is_there = *first < rewind->range_count && rewind->ranges[*first].start <= at;
+  return is_there ? rewind->ranges[*first].end : 0;
+}
+
+/* Memory that was mapped after the picture would keep what a request writes there. */
+bool mehari_rewind_has_all_memory(const mehari_rewind *rewind)
+{
+  const char *text = rewind->text;
+  line this;
+  uint32_t first = 0;
+  while (next_line(&text, &this)) {
+    if (!is_to_restore(rewind, &this))
+      continue;
+    bool has_floor = this.start < rewind->stack_floor && this.end >= rewind->stack_floor;
+    for (uint64_t at = has_floor ? rewind->stack_floor : this.start; at < this.end;)
+      if (!(at = end_of_range(rewind, at, &first)))
+        return false;
   }
   return true;
 }

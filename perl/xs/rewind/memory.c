@@ -307,6 +307,8 @@ void mehari_rewind_note_difference(mehari_rewind *rewind)
   map_own_pages(rewind);
   if (!mehari_rewind_read_mappings(rewind))
     mehari_rewind_refuse(rewind, "the memory map cannot be read");
+  if (!mehari_rewind_has_all_memory(rewind))
+    mehari_rewind_refuse(rewind, "the template's memory has grown");
   mehari_rewind_note_sizes(rewind);
   list_runs(rewind);
   rewind->faults = faults_so_far(rewind);

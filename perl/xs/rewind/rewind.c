@@ -91,6 +91,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
   mehari_rewind_watch_variables(aTHX);
+  mehari_rewind_watch_handlers(aTHX_ own);
   mehari_watch_loaded(aTHX);
   own->reach = mehari_rewind_reach();
   mehari_rewind_note_dearest(own);
@@ -240,7 +241,6 @@ void mehari_rewind_begin(pTHX)
   own->reach |= mehari_rewind_forget_calls();
   own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
-  mehari_rewind_watch_handlers(aTHX_ own);
   mehari_rewind_mark(own, mehari_rewind_note_difference);
   if (own->spoiled[0])
     give_up(own->spoiled);

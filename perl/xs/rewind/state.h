@@ -106,6 +106,7 @@ typedef struct {
   uint64_t most_pages; /* the limit of the pages of all pictures */
   unsigned reach;      /* MEHARI_REACH_*: what the loaded libraries are able to change */
   char dearest[64];    /* the library that demands most checks; empty: none */
+  uint64_t watched_signals; /* those with a handler that perl cannot change unnoticed */
   mehari_range ranges[MEHARI_REWIND_RANGES];
   mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and a rewind too */
   struct { uint64_t start, end; } mappings[MEHARI_REWIND_MAPPINGS];
@@ -129,7 +130,6 @@ typedef struct {
   mehari_disposition dispositions[MEHARI_REWIND_SIGNALS];
   uint64_t caught; /* all signals with a handler */
   uint64_t ignored;
-  uint64_t watched_signals; /* those of them whose handlers perl cannot change unnoticed */
   uint64_t doubtful_signals; /* the script had its own handlers for these signals */
   mehari_known_file known[MEHARI_REWIND_FILES];
   char foreign_file[96]; /* a file that a library opened before the first request; empty: none */
@@ -220,7 +220,7 @@ void mehari_rewind_take_base(pTHX_ uint64_t most_pages); /* base.c */
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* process_number.c */
 /* variables.c */
 void mehari_rewind_watch_variables(pTHX); /* in the template */
-void mehari_rewind_watch_handlers(pTHX_ mehari_rewind *rewind);
+void mehari_rewind_watch_handlers(pTHX_ mehari_rewind *rewind); /* in the template */
 unsigned mehari_rewind_changed_variables(pTHX); /* MEHARI_REACH_* */
 /* The signals with a handler of the process that the request may have changed, as bits. */
 uint64_t mehari_rewind_changed_handlers(pTHX_ const mehari_rewind *rewind);
@@ -239,6 +239,8 @@ void mehari_rewind_put_back_memory(mehari_rewind *rewind, bool looks);
 /* Reads the ranges. False: there are more than the arrays hold. */
 bool mehari_rewind_read_ranges(mehari_rewind *rewind);
 bool mehari_rewind_read_mappings(mehari_rewind *rewind);
+/* Called in the child after mehari_rewind_read_mappings: whether the picture has all memory. */
+bool mehari_rewind_has_all_memory(const mehari_rewind *rewind);
 bool mehari_rewind_map_picture(mehari_rewind *rewind);
 bool mehari_rewind_map_own(mehari_rewind *rewind); /* the child's own picture over the template's */
 void mehari_rewind_note_sizes(mehari_rewind *rewind);

@@ -4,6 +4,7 @@
 #include "mehari.h"
 #include "rewind/state.h"
 #include "interpreter/perl_internals.h"
+#include <signal.h>
 
 /* A variable whose assignment perl passes to the kernel. */
 typedef struct {
@@ -45,17 +46,24 @@ void mehari_rewind_watch_variables(pTHX)
   (void)get_hv("SIG", GV_ADD); /* perl makes its table of handlers */
 }
 
-/* ---- its child ---- */
+/* libc's sigaction refuses the signals that libc itself uses. */
+static bool is_handled(int signal)
+{
+  mehari_disposition now;
+  return KERNEL(SYS_rt_sigaction, signal, NULL, &now, 8) == 0 && now.handler != (uint64_t)SIG_DFL;
+}
 
-/* Called before the child's picture is taken. Each signal whose handler the process needs gets a
- * name in perl's table, which perl takes away when a script deletes or restores the element. */
+/* Gives each signal that the process handles or ignores a name in perl's table, which perl takes
+ * away when a script deletes or restores the element. The names are allocated here, because
+ * the child must not allocate memory after the picture. */
 void mehari_rewind_watch_handlers(pTHX_ mehari_rewind *rewind)
 {
-  rewind->watched_signals = 0;
   for (int i = 1; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
-    if ((rewind->caught | rewind->ignored) >> (i - 1) & 1 && mehari_signal_name_once(aTHX_ i))
+    if (is_handled(i) && mehari_signal_name_once(aTHX_ i))
       rewind->watched_signals |= UINT64_C(1) << (i - 1);
 }
+
+/* ---- its child ---- */
 
 uint64_t mehari_rewind_changed_handlers(pTHX_ const mehari_rewind *rewind)
 {
