@@ -8,6 +8,7 @@ use crate::directive::{Directive, Group};
 
 pub use access::METHODS;
 pub use proxy::chosen_back_end;
+pub(crate) use proxy::set_in_head;
 pub use refused::{Foreign, Refused, FOREIGN, REFUSED};
 
 mod access;

@@ -18,10 +18,19 @@ pub(crate) struct IncludeRequest {
 
 /// The URLs of a `<Proxy>` section.
 pub(crate) enum ProxiedUrls {
-    /// `<Proxy URL>`: the URLs that begin with this text, in lower case.
+    /// `<Proxy URL>`: the URLs that begin with this text, in lower case. `<Proxy *>`: all URLs, with
+    /// an empty text.
     Below(String),
     /// `<ProxyMatch REGEX>`.
     Matching(crate::Pattern),
+}
+
+/// A section `<Proxy>` or `<ProxyMatch>`.
+pub(crate) struct ProxySection {
+    pub urls: ProxiedUrls,
+    pub changes: Vec<crate::Change>,
+    pub file: PathBuf,
+    pub at: At,
 }
 
 /// A line `Use`, which names a macro. The reader reads the macro's lines after the directive has
@@ -60,19 +69,22 @@ pub(crate) struct Environment {
     /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.
     pub authorizers: BTreeMap<String, String>,
     pub authenticators: BTreeMap<String, String>,
-    /// `<Proxy URL>` and `<ProxyMatch REGEX>`: the URLs and the section's changes.
-    pub proxied: Vec<(ProxiedUrls, Vec<crate::Change>)>,
+    pub proxied: Vec<ProxySection>,
     /// Whether some Perl code was not run, so the directives of Perl modules are not fully known.
     pub is_partly_unknown: bool,
     /// The files of `SSLCertificateKeyFile` lines whose `SSLCertificateFile` line has not come yet.
     pub waiting_keys: Vec<PathBuf>,
     /// Whether a line `KeepAlive Off` was read. It outweighs a later `KeepAliveTimeout`.
     pub keep_alive_off: bool,
+    /// `KeepAliveTimeout 0`
+    pub keeps_no_time: bool,
     /// The handler names that are valid only with an `Action`, each with the fault to report if no
     /// `Action` follows.
     pub wants_action: Vec<(String, Fault)>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,
+    /// The URL of the `<Proxy>` section that is open.
+    pub back_end: Option<String>,
     /// The index of the managed domain whose `<MDomainSet>` is open.
     pub managed_set: Option<usize>,
     /// The upstreams that the current directive named.

@@ -8,6 +8,7 @@ use super::proxy::url::UrlArgument;
 use super::row::*;
 use crate::overrides::{ALL, FILE_INFO, OPTIONS};
 use crate::preload::PreloadStage;
+use crate::line::Word;
 use crate::{option, HandlerName, IncludesChange, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
 
@@ -278,17 +279,20 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         "MultiViews",
         "Includes",
         "IncludesNOEXEC",
+        "RunScripts",
     ];
-    let signs: Vec<bool> = arguments
-        .words
-        .iter()
-        .map(|word| word.text.starts_with(['+', '-']))
-        .collect();
-    if signs.iter().any(|signed| *signed != signs[0]) {
-        let mixed = signs
-            .iter()
-            .position(|signed| *signed != signs[0])
-            .unwrap_or(0);
+    let is_signed = |word: &Word| word.text.starts_with(['+', '-']);
+    let signs: Vec<bool> = arguments.words.iter().map(is_signed).collect();
+    // As in Apache, options with signs may follow `All` or `None`.
+    let first = signs.iter().position(|signed| *signed);
+    let is_whole = |word: &Word| ["all", "none"].contains(&&*word.text.to_ascii_lowercase());
+    let is_after_whole = arguments.words.first().is_some_and(is_whole);
+    let mixed = match first {
+        Some(at) if at > 0 && !is_after_whole => Some(at),
+        Some(at) => (at..signs.len()).find(|index| !signs[*index]),
+        None => None,
+    };
+    if let Some(mixed) = mixed {
         return Err(arguments.fault(mixed, "expected every option with `+` or `-`, or none"));
     }
     // A list without signs replaces the list of outer sections.
