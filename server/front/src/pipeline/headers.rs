@@ -68,6 +68,10 @@ pub fn of_response<'r>(
     variables.came = context.time;
     variables.lasted = context.time.elapsed().unwrap_or_default();
     variables.set_env = &settings.programs.set_env;
+    if let Some(route) = context.route.as_deref() {
+        variables.file = &route.file;
+        variables.path_info = &route.path_info;
+    }
     *variables.varying.borrow_mut() = varying.to_vec();
     let tables = KnownTables {
         kind: tables,
