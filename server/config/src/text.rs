@@ -132,7 +132,7 @@ impl Text {
     }
 
     /// Parses the syntax of `SetEnvIf` and the Match directives, which have only `$1`.
-    pub(crate) fn groups(text: &str) -> Text {
+    pub fn groups(text: &str) -> Text {
         let mut parser = Parser { rest: text };
         parser.whole(text, Dialect::Groups).unwrap_or_default()
     }

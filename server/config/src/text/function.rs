@@ -1,6 +1,7 @@
 //! The functions of expressions, `tolower(...)` and the like.
 
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::engine::DecodePaddingMode;
 use base64::Engine;
 use md5::{Digest, Md5};
 use mehari_text::{hex, percent};
@@ -8,6 +9,13 @@ use sha1::Sha1;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::UNIX_EPOCH;
+
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// The longest file that `file(...)` reads, in bytes. Apache's limit.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -70,7 +78,7 @@ impl Function {
             Function::Unescape => unescape(bytes),
             Function::Decode => percent::decode_lenient(bytes),
             Function::Base64 => STANDARD.encode(bytes).into_bytes(),
-            Function::Unbase64 => STANDARD.decode(bytes).unwrap_or_default(),
+            Function::Unbase64 => unbase64(bytes),
             Function::Md5 => hex::lower(&Md5::digest(bytes)).into_bytes(),
             Function::Sha1 => hex::lower(&Sha1::digest(bytes)).into_bytes(),
             Function::Ldap => escape_ldap(bytes),
@@ -87,6 +95,16 @@ impl Function {
             }
         }
     }
+}
+
+/// Decodes the text up to the first character that does not belong to it, with or without padding.
+fn unbase64(bytes: &[u8]) -> Vec<u8> {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/".contains(byte);
+    let count = bytes.iter().take_while(|byte| is_digit(byte)).count();
+    let digits = &bytes[..count];
+    // One digit alone is no byte.
+    let whole = count - usize::from(count % 4 == 1);
+    LENIENT.decode(&digits[..whole]).unwrap_or_default()
 }
 
 fn metadata(path: &[u8]) -> Option<std::fs::Metadata> {
@@ -164,6 +182,8 @@ mod tests {
             ("unescape", "a%00b", ""),
             ("base64", "abc", "YWJj"),
             ("unbase64", "YWJj", "abc"),
+            ("unbase64", "YWI", "ab"),
+            ("unbase64", "YW==x", "a"),
             ("md5", "abc", "900150983cd24fb0d6963f7d28e17f72"),
             ("sha1", "abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
             ("filesize", "/nonexistent", "0"),

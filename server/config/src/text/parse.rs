@@ -107,6 +107,10 @@ impl<'t> Parser<'t> {
             }
             ([b'%', b'{', ..], Dialect::Rewriting | Dialect::Expression) => {
                 let inner = self.braced(2)?;
+                if dialect == Dialect::Rewriting && is_unknown_field(inner) {
+                    // Apache's rewriting knows only some fields in this way: others are empty.
+                    return Ok(Some(Piece::Literal(Vec::new())));
+                }
                 variable(inner).map(Some)
             }
             ([b'%', ..], Dialect::Header) if !rest.starts_with("%%") => {
@@ -273,6 +277,23 @@ const VARIABLES: &[&str] = &[
     "REQUEST_LOG_ID",
     "CONN_LOG_ID",
 ];
+
+/// Tells whether a variable of rewriting has the form of a request field, but is none in Apache.
+fn is_unknown_field(name: &str) -> bool {
+    const KNOWN: [&str; 8] = [
+        "ACCEPT",
+        "COOKIE",
+        "FORWARDED",
+        "HOST",
+        "PROXY_CONNECTION",
+        "REFERER",
+        "USER_AGENT",
+        "",
+    ];
+    let upper = name.to_ascii_uppercase();
+    let field = upper.strip_prefix("HTTP_");
+    field.is_some_and(|field| !KNOWN.contains(&field) && !field.contains(':'))
+}
 
 fn is_variable(name: &str) -> bool {
     VARIABLES.contains(&name)

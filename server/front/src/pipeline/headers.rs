@@ -78,9 +78,13 @@ pub fn of_response<'r>(
         marks,
         noted: noted.iter().filter(|byte| **byte == b'\n').count(),
     };
-    Some(header_rules::change_response(
-        rules, tables, &variables, set,
-    ))
+    let changed = header_rules::change_response(rules, tables, &variables, set);
+    let notes = variables.notes.take();
+    if !notes.is_empty() {
+        // A page of an error has a response of its own, whose notes do not count.
+        context.record.notes.set(Box::new(notes)).ok();
+    }
+    Some(changed)
 }
 
 /// Whether a rule has set `force-no-vary`, with which Apache sends no Vary.

@@ -23,8 +23,6 @@ pub struct RuleState {
     /// The variables of the request within which a worker makes this request. Rules see them, and
     /// the worker itself hands them on to programs.
     pub inherited: Vec<(Vec<u8>, Vec<u8>)>,
-    /// What `Header note` has noted of responses.
-    pub notes: Vec<(String, Vec<u8>)>,
     /// Names of variables that Perl's handlers have taken out, for logs.
     pub removed: Vec<Vec<u8>>,
     /// The request's fields after `RequestHeader`.
@@ -124,12 +122,6 @@ impl RuleState {
         known
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_slice())
-    }
-
-    pub fn note(&self, name: &str) -> Option<&[u8]> {
-        let mut known = self.notes.iter().rev();
-        let found = known.find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| &value[..])
     }
 
     /// Returns the request's fields, if rules or handlers have changed them.

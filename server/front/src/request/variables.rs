@@ -20,6 +20,9 @@ pub struct Match<'a> {
     pub groups: &'a Groups,
 }
 
+/// The name of a note, and its value.
+pub type Note = (Vec<u8>, Vec<u8>);
+
 pub struct ExpressionVariables<'a> {
     pub request: &'a Request<'a>,
     pub host: &'a Host,
@@ -46,6 +49,8 @@ pub struct ExpressionVariables<'a> {
     pub is_before_redirect: bool,
     /// The fields of the request that conditions have read.
     pub varying: RefCell<Vec<String>>,
+    /// What `Header note` notes.
+    pub notes: RefCell<Vec<Note>>,
 }
 
 impl<'a> ExpressionVariables<'a> {
@@ -74,6 +79,7 @@ impl<'a> ExpressionVariables<'a> {
             lasted: Duration::ZERO,
             is_before_redirect: false,
             varying: RefCell::default(),
+            notes: RefCell::default(),
         }
     }
 
@@ -306,8 +312,10 @@ impl VariableSource for ExpressionVariables<'_> {
             Piece::CheckedBody => {}
             Piece::Environment(name) => into.extend(self.environment(name).unwrap_or_default()),
             Piece::Note(name) => {
-                let note = self.rule_state.and_then(|state| state.note(name));
-                into.extend_from_slice(note.unwrap_or_default());
+                let notes = self.notes.borrow();
+                let is = |(known, _): &&Note| known.eq_ignore_ascii_case(name.as_bytes());
+                let note = notes.iter().rev().find(is);
+                into.extend_from_slice(note.map_or(&[], |(_, value)| value));
             }
             Piece::Group(number) => self.group(self.groups, *number, into),
             Piece::Condition(number) => self.group(self.condition, *number, into),
