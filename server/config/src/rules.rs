@@ -97,6 +97,8 @@ pub enum HeaderValue {
     Text(Text),
     /// `edit`: the pattern and its replacement.
     Edit(Pattern, Text),
+    /// `AuthBasicFake`: a user and a password.
+    Basic(Text, Text),
     /// `echo`: the pattern of the names of request fields.
     Echo(Pattern),
 }

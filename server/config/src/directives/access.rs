@@ -163,6 +163,17 @@ pub const GROUP: Group = Group {
         .otherwise("file")
         .example("file", "ldap"),
         Directive::everywhere(
+            "AuthBasicFake",
+            words("Off|USER [PASSWORD]", 1, 2),
+            "The user and the password that a back end gets in the field Authorization. Both may \
+             be expressions, such as `%{SSL_CLIENT_S_DN_Email}`. The default of PASSWORD is \
+             `password`. If USER is empty, the field stays as it is.",
+            super::headers::fake,
+        )
+        .htaccess(AUTH)
+        .otherwise("Off")
+        .example("demo secret", "%{FROB}"),
+        Directive::everywhere(
             "AuthBasicAuthoritative",
             Shape::Flag,
             "Accepted, but without effect. About users who are not in the file, Perl handlers \

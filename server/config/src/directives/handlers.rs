@@ -231,6 +231,13 @@ pub(super) fn named(
                 .remark("the Action of this name answers; without one requests are answered 500");
             HandlerName::Named(text.to_string())
         }
+        _ if is_unknown(text, NAMES) => {
+            target.environment.remark(
+                "as in Apache, no module has this handler: without an Action of this name, files \
+                 are sent as they are",
+            );
+            HandlerName::Named(text.to_string())
+        }
         _ => {
             // An `Action` of this name may follow. The name is checked when the whole configuration
             // is read.
@@ -247,6 +254,37 @@ pub(super) fn named(
             HandlerName::Named(text.to_string())
         }
     })
+}
+
+/// Tells whether a handler of this name would run programs.
+pub fn is_name_of_programs(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let parts = ["php", "cgi", "perl", "script", "python", "ruby"];
+    parts.into_iter().any(|part| lower.contains(part))
+}
+
+/// Tells whether Apache has no handler of this name, and whether the name is unlike those of
+/// `known` and of handlers that would hide the source of programs.
+fn is_unknown(name: &str, known: &[&'static str]) -> bool {
+    /// Apache's handlers that Mehari does not have.
+    const REFUSED: [&str; 9] = [
+        "balancer-manager",
+        "cache-status",
+        "cern_meta",
+        "imap-file",
+        "ldap-status",
+        "lua-script",
+        "mod_python",
+        "proxy-server",
+        "send-as-is",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let is_word = lower.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    is_word
+        && !lower.is_empty()
+        && !REFUSED.contains(&lower.as_str())
+        && !is_name_of_programs(name)
+        && crate::nearest(&lower, known.iter().copied()).is_none()
 }
 
 /// Tells whether the name of a handler is a media type, as PHP's handler name

@@ -225,3 +225,26 @@ fn condition(arguments: &Arguments, at: usize) -> Result<Condition, Fault> {
     let message = format!("expected early, env=NAME or expr=EXPRESSION, not `{}`", word.text);
     Err(arguments.fault(at, message))
 }
+
+/// Reads `AuthBasicFake`.
+pub(super) fn fake(target: &mut Target, arguments: &Arguments) -> Applied {
+    let user = arguments.filled(0)?;
+    if user.eq_ignore_ascii_case("off") {
+        target.changes.push(Change::BasicFake(None));
+        return Ok(());
+    }
+    let read = |index, text| Text::expression(text).map_err(|why| arguments.fault(index, why));
+    let password = match arguments.words.get(1) {
+        Some(word) => read(1, &word.text)?,
+        None => Text::literal("password"),
+    };
+    let rule = HeaderRule {
+        always: false,
+        action: HeaderAction::Set,
+        name: "Authorization".to_string(),
+        value: HeaderValue::Basic(read(0, user)?, password),
+        condition: Condition::Always,
+    };
+    target.changes.push(Change::BasicFake(Some(Arc::new(rule))));
+    Ok(())
+}

@@ -307,6 +307,8 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         "IgnoreContextInfo",
         "LegacyPrefixDocRoot",
         "LongURLOptimization",
+        "UnsafePrefixStat",
+        "UnsafeAllow3F",
     ];
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.split('=').next().unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use super::vary;
 use crate::request::variables::ExpressionVariables;
+use base64::engine::general_purpose::STANDARD;
+use base64::Engine;
 use mehari_config::{
     Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Piece, Rules, Text,
     VariableSource,
@@ -230,6 +232,12 @@ fn value_of(rule: &HeaderRule, source: &dyn VariableSource) -> Option<Vec<u8>> {
     match &rule.value {
         HeaderValue::Text(text) => Some(clean(text.of(source))),
         HeaderValue::Edit(_, text) => Some(text.of(source)),
+        HeaderValue::Basic(user, password) => {
+            let user = user.of(source);
+            let pair = [&user[..], b":", &password.of(source)].concat();
+            let credentials = || format!("Basic {}", STANDARD.encode(pair)).into_bytes();
+            (!user.is_empty()).then(credentials)
+        }
         HeaderValue::Echo(_) | HeaderValue::None => None,
     }
 }
@@ -253,7 +261,8 @@ fn change(
             return;
         }
         HeaderValue::Echo(pattern) => return echo(pattern, fields, variables),
-        HeaderValue::Text(_) | HeaderValue::None => {}
+        HeaderValue::Basic(..) if value.is_empty() => return,
+        HeaderValue::Basic(..) | HeaderValue::Text(_) | HeaderValue::None => {}
     }
     match rule.action {
         HeaderAction::Note => {
