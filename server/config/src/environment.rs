@@ -18,11 +18,20 @@ pub(crate) struct IncludeRequest {
 
 /// The URLs of a `<Proxy>` section.
 pub(crate) enum ProxiedUrls {
-    /// `<Proxy URL>`: the URLs that begin with this text, in lower case. `<Proxy *>`: all URLs, with
-    /// an empty text.
+    /// `<Proxy URL>`: the URLs that begin with this text, in lower case. `<Proxy *>` has an empty
+    /// text, for all URLs.
     Below(String),
     /// `<ProxyMatch REGEX>`.
     Matching(crate::Pattern),
+}
+
+/// A handler name for which an `Action` may follow.
+pub(crate) struct WantedAction {
+    pub name: String,
+    /// The fault to report if no `Action` follows.
+    pub fault: Fault,
+    /// Whether the name is valid without an `Action`, unless it is like that of an `Action`.
+    pub may_be_missing: bool,
 }
 
 /// A section `<Proxy>` or `<ProxyMatch>`.
@@ -80,7 +89,7 @@ pub(crate) struct Environment {
     pub keeps_no_time: bool,
     /// The handler names that are valid only with an `Action`, each with the fault to report if no
     /// `Action` follows.
-    pub wants_action: Vec<(String, Fault)>,
+    pub wants_action: Vec<WantedAction>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,
     /// The URL of the `<Proxy>` section that is open.

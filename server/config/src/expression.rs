@@ -266,9 +266,10 @@ fn holds(node: &Node, variables: &mut Noted) -> bool {
                 text.make_ascii_lowercase();
                 pattern.make_ascii_lowercase();
             }
-            match of_paths {
-                true => glob::matches_path(&pattern, &text),
-                false => glob::matches(&pattern, &text),
+            if *of_paths {
+                glob::matches_path(&pattern, &text)
+            } else {
+                glob::matches(&pattern, &text)
             }
         }
     }

@@ -6,9 +6,10 @@ use super::includes;
 use super::proxy::passes;
 use super::proxy::url::UrlArgument;
 use super::row::*;
+use crate::environment::WantedAction;
+use crate::line::Word;
 use crate::overrides::{ALL, FILE_INFO, OPTIONS};
 use crate::preload::PreloadStage;
-use crate::line::Word;
 use crate::{option, HandlerName, IncludesChange, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
 
@@ -231,13 +232,6 @@ pub(super) fn named(
                 .remark("the Action of this name answers; without one requests are answered 500");
             HandlerName::Named(text.to_string())
         }
-        _ if is_unknown(text, NAMES) => {
-            target.environment.remark(
-                "as in Apache, no module has this handler: without an Action of this name, files \
-                 are sent as they are",
-            );
-            HandlerName::Named(text.to_string())
-        }
         _ => {
             // An `Action` of this name may follow. The name is checked when the whole configuration
             // is read.
@@ -247,10 +241,17 @@ pub(super) fn named(
             );
             let fault = arguments.fault(name.argument, message);
             let fault = fault.or_nearest(text, NAMES.iter().copied());
-            target
-                .environment
-                .wants_action
-                .push((text.to_string(), fault));
+            if is_unknown(text, NAMES) {
+                target.environment.remark(
+                    "as in Apache, no module has this handler: without an Action of this name, \
+                     files are sent as they are",
+                );
+            }
+            target.environment.wants_action.push(WantedAction {
+                name: text.to_string(),
+                fault,
+                may_be_missing: is_unknown(text, NAMES),
+            });
             HandlerName::Named(text.to_string())
         }
     })
@@ -279,7 +280,9 @@ fn is_unknown(name: &str, known: &[&'static str]) -> bool {
         "send-as-is",
     ];
     let lower = name.to_ascii_lowercase();
-    let is_word = lower.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let is_word = lower
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     is_word
         && !lower.is_empty()
         && !REFUSED.contains(&lower.as_str())

@@ -131,7 +131,10 @@ fn rule(arguments: &Arguments, request: bool) -> Result<ReadRule, Fault> {
             HeaderValue::Text(value_text(arguments, at - 1)?)
         }
     };
-    let is_early = arguments.words.get(at).is_some_and(|word| word.text.eq_ignore_ascii_case("early"));
+    let is_early = arguments
+        .words
+        .get(at)
+        .is_some_and(|word| word.text.eq_ignore_ascii_case("early"));
     let condition = if is_early {
         Condition::Always
     } else {
@@ -222,7 +225,10 @@ fn condition(arguments: &Arguments, at: usize) -> Result<Condition, Fault> {
         let parsed = Expression::parse(expression).map_err(|why| arguments.fault(at, why))?;
         return Ok(Condition::Expression(parsed));
     }
-    let message = format!("expected early, env=NAME or expr=EXPRESSION, not `{}`", word.text);
+    let message = format!(
+        "expected early, env=NAME or expr=EXPRESSION, not `{}`",
+        word.text
+    );
     Err(arguments.fault(at, message))
 }
 

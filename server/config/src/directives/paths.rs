@@ -400,7 +400,8 @@ fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
     let document = arguments.text(1)?;
     let elsewhere = document.starts_with("http://") || document.starts_with("https://");
     if elsewhere && status == 401 {
-        let message = "as in Apache, this has no effect: a redirected client gets no password prompt";
+        let message =
+            "as in Apache, this has no effect: a redirected client gets no password prompt";
         target.environment.remark(message);
         return Ok(());
     }

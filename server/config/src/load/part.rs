@@ -53,7 +53,9 @@ impl Reader<'_> {
                 fitting.map(InnerSection::Limit)
             }
             "if" | "elseif" | "else" => self.condition(lower, name, words).map(InnerSection::If),
-            "files" | "filesmatch" if self.is_in_request_section() => self.never(lower, name, words),
+            "files" | "filesmatch" if self.is_in_request_section() => {
+                self.never(lower, name, words)
+            }
             _ => return None,
         })
     }
@@ -70,12 +72,7 @@ impl Reader<'_> {
 
     /// Opens a `<Files>` that Apache accepts and never applies, because the sections for files were
     /// chosen before.
-    fn never(
-        &mut self,
-        lower: &str,
-        name: &Word,
-        words: &[Word],
-    ) -> Result<InnerSection, Fault> {
+    fn never(&mut self, lower: &str, name: &Word, words: &[Word]) -> Result<InnerSection, Fault> {
         crate::section::scope(lower, name, words, &self.site.server_root)?;
         let message = "as in Apache, a section for files inside <If> or <Files> never applies";
         self.add_note("<Files>", name.at, NoteKind::Ignored, message.into());

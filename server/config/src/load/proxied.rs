@@ -1,5 +1,5 @@
-//! Applies `<Proxy>` and `<ProxyMatch>` sections. Their lines apply to the paths that are proxied to
-//! a matching URL.
+//! Applies `<Proxy>` and `<ProxyMatch>` sections. Their lines apply to the paths that are proxied
+//! to a matching URL.
 
 use super::{Draft, Reader};
 use crate::environment::{ProxiedUrls, ProxySection};
@@ -58,7 +58,9 @@ impl Reader<'_> {
         let drafts = self.hosts.iter().chain([&self.main]);
         let lists = drafts.flat_map(|draft| {
             let sections = draft.host.sections.iter();
-            sections.map(|section| &section.changes).chain([&draft.base])
+            sections
+                .map(|section| &section.changes)
+                .chain([&draft.base])
         });
         let rules: Vec<&str> = lists.flatten().filter_map(target).collect();
         for section in &self.environment.proxied {

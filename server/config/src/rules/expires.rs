@@ -98,7 +98,9 @@ fn leading_number(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let digits = &text[..end.unwrap_or(text.len())];
     let is_large = !digits.is_empty();
-    digits.parse().unwrap_or(if is_large { u64::MAX } else { 0 })
+    digits
+        .parse()
+        .unwrap_or(if is_large { u64::MAX } else { 0 })
 }
 
 /// Returns a time that can be added to any date.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::{PlaceRules, Rewriting};
 use crate::{
-    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, HeaderValue, Merging, NameLookups,
-    NamedGroups, PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap, Scope, Section,
-    VariableRule,
+    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, HeaderValue, Merging,
+    NameLookups, NamedGroups, PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap,
+    Scope, Section, VariableRule,
 };
 
 /// A host's rules that apply before a request is mapped to a file.

@@ -5,8 +5,8 @@ use crate::request::variables::ExpressionVariables;
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use mehari_config::{
-    Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Piece, Rules, Text,
-    VariableSource,
+    Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Piece,
+    Rules, Text, VariableSource,
 };
 use mehari_http::status;
 use mehari_pool::{HeadTable, TableMarks};

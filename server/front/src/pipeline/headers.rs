@@ -82,7 +82,7 @@ pub fn of_response<'r>(
     let notes = variables.notes.take();
     if !notes.is_empty() {
         // A page of an error has a response of its own, whose notes do not count.
-        context.record.notes.set(Box::new(notes)).ok();
+        context.record.notes.set(notes.into()).ok();
     }
     Some(changed)
 }

@@ -48,7 +48,7 @@ pub struct AccessRecord {
     /// What Perl's handlers have changed that only the access line says.
     pub said: Option<Box<LogChanges>>,
     /// What `Header note` has noted of the response.
-    pub notes: OnceCell<Box<Vec<Note>>>,
+    pub notes: OnceCell<Rc<[Note]>>,
 }
 
 /// The resource of the client's request, before an internal redirect.
@@ -244,7 +244,7 @@ impl RequestContext {
         let type_line = first.map_or_else(Vec::new, |first| first.type_line());
         let variables =
             variables.map(|site| self.log_variables(shared, site, &request, &type_line));
-        let noted = self.record.notes.get().map_or(&[][..], |notes| notes);
+        let noted = self.record.notes.get().map_or(&[][..], |notes| &notes[..]);
         let said_notes = said.map_or(&[][..], |said| &said.notes);
         let notes: Cow<[Note]> = match noted {
             [] => said_notes.into(),
@@ -348,7 +348,12 @@ impl RequestContext {
             came: self.time,
             lasted: self.record.elapsed(),
             is_before_redirect: first.is_some(),
-            notes: RefCell::new(self.record.notes.get().cloned().map_or_else(Vec::new, |all| *all)),
+            notes: RefCell::new(
+                self.record
+                    .notes
+                    .get()
+                    .map_or_else(Vec::new, |all| all.to_vec()),
+            ),
             ..ExpressionVariables::new(
                 request,
                 site.host(self.host),

@@ -215,8 +215,8 @@ pub fn upstream(
     Ok(upstream)
 }
 
-/// Tells whether the word wants variables in a URL. They count only with `ProxyPassInterpolateEnv On`,
-/// which is refused.
+/// Tells whether the word wants variables in a URL. They count only with
+/// `ProxyPassInterpolateEnv On`, which is refused.
 fn is_interpolation(word: &str) -> bool {
     word.eq_ignore_ascii_case("interpolate")
 }
