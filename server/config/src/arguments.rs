@@ -115,6 +115,15 @@ impl Arguments<'_> {
             })
     }
 
+    /// Returns a time that is not 0.
+    pub fn time_above_zero(&self) -> Result<Duration, Fault> {
+        let time = self.time()?;
+        if time.is_zero() {
+            return Err(self.fault(0, "expected a time above 0"));
+        }
+        Ok(time)
+    }
+
     pub fn choice(&self) -> Result<&'static str, Fault> {
         let text = self.text(0)?;
         let words: &[&'static str] = match *self.shape {

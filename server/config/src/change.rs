@@ -119,6 +119,8 @@ pub enum Change {
     AliasKeepsPath(bool),
     Header(Arc<HeaderRule>),
     RequestHeader(Arc<HeaderRule>),
+    /// `AuthBasicFake`. `None`: `Off`.
+    BasicFake(Option<Arc<HeaderRule>>),
     ExpiresActive(bool),
     ExpiresDefault(Expiry),
     ExpiresByType(String, Expiry),

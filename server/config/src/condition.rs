@@ -14,7 +14,7 @@ pub(crate) fn holds(
     root: &std::path::Path,
 ) -> Result<bool, Fault> {
     let usage = match name {
-        "ifversion" => "<IfVersion [!][=|>|>=|<|<=] VERSION>",
+        "ifversion" => "<IfVersion [!][=|>|>=|<|<=] VERSION>` or `<IfVersion [!]~ REGEX>",
         "ifdefine" => "<IfDefine [!]NAME>",
         "iffile" => "<IfFile [!]FILE>",
         "ifdirective" => "<IfDirective [!]NAME>",
@@ -28,6 +28,13 @@ pub(crate) fn holds(
         None => (false, first.text.as_str()),
     };
     let answer = match name {
+        "ifversion" if is_pattern(words) => {
+            let text = words[1].text.trim_matches('/');
+            let compiled = crate::Pattern::new(text);
+            let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
+            let pattern = compiled.map_err(|why| Fault::new(words[1].at, wrong(why)))?;
+            pattern.matches(HTTPD_VERSION.as_bytes())
+        }
         "ifversion" => {
             let (operator, version) = match words.get(1) {
                 Some(version) => (subject, version.text.as_str()),
@@ -50,6 +57,17 @@ pub(crate) fn holds(
         _ => return Err(missing()),
     };
     Ok(answer != negated)
+}
+
+/// Tells whether `<IfVersion>` has a regular expression: `~ REGEX` or `= /REGEX/`.
+fn is_pattern(words: &[Word]) -> bool {
+    let [operator, version, ..] = words else {
+        return false;
+    };
+    let is_equality = ["=", "=="].contains(&operator.text.trim_start_matches('!'));
+    let has_slashes = version.text.len() > 1 && version.text.starts_with('/');
+    operator.text.trim_start_matches('!') == "~"
+        || is_equality && has_slashes && version.text.ends_with('/')
 }
 
 fn compare(operator: &str, version: &str) -> Option<bool> {

@@ -27,6 +27,7 @@ impl Site {
                 team: &mut team,
                 changes: &mut changes,
                 in_section: false,
+                in_htaccess: false,
                 is_conditional: false,
                 scope: None,
                 in_host: false,

@@ -70,6 +70,7 @@ pub(crate) struct Target<'a> {
     pub team: &'a mut TeamDraft,
     pub changes: &'a mut Vec<Change>,
     pub in_section: bool,
+    pub in_htaccess: bool,
     /// Whether the line is in an `<If>`.
     pub is_conditional: bool,
     /// The scope of the line's section.

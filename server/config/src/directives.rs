@@ -7,7 +7,9 @@
 use crate::directive::{Directive, Group};
 
 pub use access::METHODS;
+pub use handlers::is_name_of_programs;
 pub use proxy::chosen_back_end;
+pub(crate) use proxy::set_in_head;
 pub use refused::{Foreign, Refused, FOREIGN, REFUSED};
 
 mod access;

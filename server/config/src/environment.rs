@@ -18,10 +18,28 @@ pub(crate) struct IncludeRequest {
 
 /// The URLs of a `<Proxy>` section.
 pub(crate) enum ProxiedUrls {
-    /// `<Proxy URL>`: the URLs that begin with this text, in lower case.
+    /// `<Proxy URL>`: the URLs that begin with this text, in lower case. `<Proxy *>` has an empty
+    /// text, for all URLs.
     Below(String),
     /// `<ProxyMatch REGEX>`.
     Matching(crate::Pattern),
+}
+
+/// A handler name for which an `Action` may follow.
+pub(crate) struct WantedAction {
+    pub name: String,
+    /// The fault to report if no `Action` follows.
+    pub fault: Fault,
+    /// Whether the name is valid without an `Action`, unless it is like that of an `Action`.
+    pub may_be_missing: bool,
+}
+
+/// A section `<Proxy>` or `<ProxyMatch>`.
+pub(crate) struct ProxySection {
+    pub urls: ProxiedUrls,
+    pub changes: Vec<crate::Change>,
+    pub file: PathBuf,
+    pub at: At,
 }
 
 /// A line `Use`, which names a macro. The reader reads the macro's lines after the directive has
@@ -60,19 +78,22 @@ pub(crate) struct Environment {
     /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.
     pub authorizers: BTreeMap<String, String>,
     pub authenticators: BTreeMap<String, String>,
-    /// `<Proxy URL>` and `<ProxyMatch REGEX>`: the URLs and the section's changes.
-    pub proxied: Vec<(ProxiedUrls, Vec<crate::Change>)>,
+    pub proxied: Vec<ProxySection>,
     /// Whether some Perl code was not run, so the directives of Perl modules are not fully known.
     pub is_partly_unknown: bool,
     /// The files of `SSLCertificateKeyFile` lines whose `SSLCertificateFile` line has not come yet.
     pub waiting_keys: Vec<PathBuf>,
     /// Whether a line `KeepAlive Off` was read. It outweighs a later `KeepAliveTimeout`.
     pub keep_alive_off: bool,
+    /// `KeepAliveTimeout 0`
+    pub keeps_no_time: bool,
     /// The handler names that are valid only with an `Action`, each with the fault to report if no
     /// `Action` follows.
-    pub wants_action: Vec<(String, Fault)>,
+    pub wants_action: Vec<WantedAction>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,
+    /// The URL of the `<Proxy>` section that is open.
+    pub back_end: Option<String>,
     /// The index of the managed domain whose `<MDomainSet>` is open.
     pub managed_set: Option<usize>,
     /// The upstreams that the current directive named.

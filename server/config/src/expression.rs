@@ -50,6 +50,8 @@ pub(crate) enum Node {
         text: Text,
         pattern: Text,
         caseless: bool,
+        /// `-fnmatch`: wildcards match no slash.
+        of_paths: bool,
     },
 }
 
@@ -75,6 +77,10 @@ pub(crate) enum Test {
     NotEmpty,
     True,
     RemoteWithin,
+    /// `-U`, `-A`: the access rules admit a request for the URL path.
+    Url,
+    /// `-F`: the file exists, and the access rules admit it.
+    AdmittedFile,
 }
 
 impl Expression {
@@ -182,6 +188,10 @@ impl Node {
 struct Noted<'f>(Matched<'f>);
 
 impl VariableSource for Noted<'_> {
+    fn admits(&self, path: &[u8], file: Option<&Path>) -> bool {
+        self.0.variables.admits(path, file)
+    }
+
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         if let Some(field) = piece.varying_field() {
             self.0.variables.note_varying(field);
@@ -249,13 +259,18 @@ fn holds(node: &Node, variables: &mut Noted) -> bool {
             text,
             pattern,
             caseless,
+            of_paths,
         } => {
             let (mut text, mut pattern) = (text.of(variables), pattern.of(variables));
             if *caseless {
                 text.make_ascii_lowercase();
                 pattern.make_ascii_lowercase();
             }
-            glob::matches(&pattern, &text)
+            if *of_paths {
+                glob::matches_path(&pattern, &text)
+            } else {
+                glob::matches(&pattern, &text)
+            }
         }
     }
 }
@@ -264,9 +279,24 @@ fn address(text: &[u8]) -> Option<std::net::IpAddr> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
-fn number(text: &[u8]) -> i64 {
-    let text = String::from_utf8_lossy(text);
-    text.trim().parse().unwrap_or(0)
+/// Returns the number at the beginning of a text, as strtol(3) does.
+pub(crate) fn number(text: &[u8]) -> i64 {
+    let text = text.trim_ascii_start();
+    let (is_below, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let size = digits.fold(0_i64, |size, digit| {
+        let digit = i64::from(digit - b'0');
+        size.saturating_mul(10).saturating_add(digit)
+    });
+    if is_below {
+        -size
+    } else {
+        size
+    }
 }
 
 impl Operator {
@@ -296,6 +326,8 @@ impl Test {
             'n' => Test::NotEmpty,
             'T' => Test::True,
             'R' => Test::RemoteWithin,
+            'U' | 'A' => Test::Url,
+            'F' => Test::AdmittedFile,
             _ => return None,
         })
     }
@@ -314,6 +346,8 @@ impl Test {
             Test::Executable => {
                 metadata().is_some_and(|found| found.permissions().mode() & 0o111 != 0)
             }
+            Test::Url => variables.admits(text, None),
+            Test::AdmittedFile => metadata().is_some() && variables.admits(b"/", Some(path)),
             Test::Empty => text.is_empty(),
             Test::NotEmpty => !text.is_empty(),
             Test::True => {

@@ -32,6 +32,19 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
+/// Tells whether a path matches the pattern of a path with as many segments.
+pub(crate) fn matches_path(pattern: &[u8], text: &[u8]) -> bool {
+    let is_slash = |byte: &u8| *byte == b'/';
+    let (mut patterns, mut texts) = (pattern.split(is_slash), text.split(is_slash));
+    loop {
+        match (patterns.next(), texts.next()) {
+            (None, None) => return true,
+            (Some(pattern), Some(text)) if matches(pattern, text) => {}
+            _ => return false,
+        }
+    }
+}
+
 /// Returns the width of the pattern's first element if it matches `byte`.
 fn matches_one(pattern: &[u8], byte: u8) -> Option<usize> {
     match *pattern.first()? {

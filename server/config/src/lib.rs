@@ -92,7 +92,9 @@ pub use connection::*;
 pub use custom::{CustomDirective, CustomUse, Takes};
 pub use definitions::{replaced_modules, Definitions};
 pub use directive::{Directive, DirectivePlace, Group};
-pub use directives::{chosen_back_end, Foreign, Refused, DIRECTIVES, FOREIGN, METHODS, REFUSED};
+pub use directives::{
+    chosen_back_end, is_name_of_programs, Foreign, Refused, DIRECTIVES, FOREIGN, METHODS, REFUSED,
+};
 pub use document::{directives_json, markdown};
 pub use expression::Expression;
 pub use filter::*;

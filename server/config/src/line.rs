@@ -110,7 +110,11 @@ pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
         rest = &rest[start..];
         let (first, at) = rest[0];
         let (text, width) = match first {
-            '"' | '\'' => quoted(rest)?,
+            '"' | '\'' => match quoted(rest) {
+                // Until Apache 1.3, a quote only began a text. Apache still takes such a text.
+                Err(_) if is_text_of_an_error(&words) => (self::text(&rest[1..]), rest.len()),
+                quoted => quoted?,
+            },
             _ => {
                 let end = rest.iter().position(|(c, _)| c.is_whitespace());
                 let width = end.unwrap_or(rest.len());
@@ -122,6 +126,11 @@ pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
         rest = &rest[width..];
     }
     Ok(words)
+}
+
+/// Tells whether the word behind these is the text of an `ErrorDocument`.
+fn is_text_of_an_error(words: &[Word]) -> bool {
+    words.len() == 2 && words[0].text.eq_ignore_ascii_case("ErrorDocument")
 }
 
 /// Returns a quoted word and its width. A backslash escapes only the kind of quote that surrounds
@@ -168,6 +177,12 @@ mod tests {
         );
         assert_eq!(split(r#"a "x\"y\\z\n" """#), ["a", "x\"y\\z\\n", ""]);
         assert_eq!(split(r#"a b"c"#), ["a", "b\"c"]);
+    }
+
+    #[test]
+    fn a_single_quote_begins_the_text_of_an_error_document() {
+        let words = split("ErrorDocument 404 \"Not here");
+        assert_eq!(words, ["ErrorDocument", "404", "Not here"]);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub fn named(name: &str) -> Option<u8> {
         "multiviews" => MULTI_VIEWS,
         "includes" => INCLUDES | INCLUDES_EXEC,
         "includesnoexec" => INCLUDES,
+        // An older name, which Apache still knows.
+        "runscripts" => EXEC_CGI | MULTI_VIEWS,
         _ => return None,
     })
 }

@@ -86,6 +86,8 @@ pub enum HeaderAction {
     Edit,
     EditEvery,
     Echo,
+    /// `note`: the value of the field becomes a note, which the rule's value names.
+    Note,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -95,6 +97,10 @@ pub enum HeaderValue {
     Text(Text),
     /// `edit`: the pattern and its replacement.
     Edit(Pattern, Text),
+    /// `AuthBasicFake`: a user and a password.
+    Basic(Text, Text),
+    /// `echo`: the pattern of the names of request fields.
+    Echo(Pattern),
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

@@ -91,6 +91,10 @@ impl std::fmt::Display for Scope {
 }
 
 impl Scope {
+    pub(crate) fn is_of_files(&self) -> bool {
+        matches!(self, Scope::Files(_) | Scope::FilesMatch(_))
+    }
+
     /// Returns the path or the pattern of the scope, for `$r->location`.
     pub(crate) fn path(&self) -> std::borrow::Cow<'_, str> {
         match self {

@@ -3,12 +3,13 @@
 //! Expressions, rewriting and header rules share these pieces, but write them differently. The
 //! [`VariableSource`] of a request gives the values.
 
+mod function;
 mod parse;
 
-use mehari_text::percent;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use function::Function;
 pub(crate) use parse::variable;
 use parse::{Dialect, Parser};
 
@@ -16,6 +17,11 @@ use parse::{Dialect, Parser};
 pub trait VariableSource {
     /// Appends the value of the piece, which may be empty.
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
+
+    /// Tells whether the access rules admit a request for a URL path, or for a file.
+    fn admits(&self, _path: &[u8], _file: Option<&std::path::Path>) -> bool {
+        false
+    }
 
     /// Notes that the outcome of a condition depends on this field of the request.
     fn note_varying(&self, _field: Cow<'_, str>) {}
@@ -50,6 +56,8 @@ pub enum Piece {
     CheckedBody,
     /// `%{ENV:NAME}`, `%{reqenv:NAME}`.
     Environment(String),
+    /// `%{note:NAME}`: a note that `Header note` has made.
+    Note(String),
     /// `%{SSL:NAME}`, and `%{NAME}s` of header rules: a variable of the TLS connection.
     Tls(String),
     /// A variable of a `Header` line, which reads `(null)` if it is not set.
@@ -71,35 +79,6 @@ pub enum Piece {
     /// `%t`: the time when the request arrived. `%D`: the time since the request arrived.
     Time,
     Duration,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
-    Lower,
-    Upper,
-    Escape,
-    Unescape,
-}
-
-impl Function {
-    pub(crate) fn named(name: &str) -> Option<Function> {
-        Some(match name {
-            "tolower" => Function::Lower,
-            "toupper" => Function::Upper,
-            "escape" => Function::Escape,
-            "unescape" => Function::Unescape,
-            _ => return None,
-        })
-    }
-
-    pub fn apply(self, bytes: &[u8]) -> Vec<u8> {
-        match self {
-            Function::Lower => bytes.to_ascii_lowercase(),
-            Function::Upper => bytes.to_ascii_uppercase(),
-            Function::Escape => percent::encode_path(bytes),
-            Function::Unescape => percent::decode_lenient(bytes),
-        }
-    }
 }
 
 impl Text {
@@ -153,7 +132,7 @@ impl Text {
     }
 
     /// Parses the syntax of `SetEnvIf` and the Match directives, which have only `$1`.
-    pub(crate) fn groups(text: &str) -> Text {
+    pub fn groups(text: &str) -> Text {
         let mut parser = Parser { rest: text };
         parser.whole(text, Dialect::Groups).unwrap_or_default()
     }
@@ -246,6 +225,10 @@ pub struct Matched<'f> {
 }
 
 impl VariableSource for Matched<'_> {
+    fn admits(&self, path: &[u8], file: Option<&std::path::Path>) -> bool {
+        self.variables.admits(path, file)
+    }
+
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         match (piece, &self.groups) {
             (Piece::Group(number), Some((text, groups))) => {

@@ -65,10 +65,12 @@ pub enum Method {
 
 impl Method {
     /// The names of the methods. A name of Apache means the most similar method.
-    pub const NAMES: [(&'static str, Method); 8] = [
+    pub const NAMES: [(&'static str, Method); 9] = [
         ("random", Method::Random),
         ("round-robin", Method::RoundRobin),
         ("byrequests", Method::RoundRobin),
+        // The members of a group get the same kind of pages, so also the same traffic.
+        ("bytraffic", Method::RoundRobin),
         ("sqf", Method::Sqf),
         ("bybusyness", Method::Sqf),
         ("carp", Method::Carp),

@@ -3,10 +3,12 @@
 //! reason, or is reported as unknown with its line.
 //!
 //! The tests read only installed files, at their installed paths. `accepted` compares with
-//! `apache2 -t`, `places` with the table of `apache2 -L`, `served` with what Apache serves, and
-//! `values` with the values that Apache knows.
+//! `apache2 -t`, and so does `forms` for many forms of arguments. `places` compares with the table
+//! of `apache2 -L`, `served` with what Apache serves, and `values` with the values that Apache
+//! knows.
 
 mod accepted;
+mod forms;
 mod places;
 mod served;
 mod values;

@@ -12,7 +12,6 @@ use std::process::Command;
 /// whole server or host here: modules and TLS are set up before a request, and checks of back ends
 /// need no request.
 const FOR_SERVERS: &[&str] = &[
-    "LogLevel",
     "MDRequireHttps",
     "PerlModule",
     "PerlRequire",

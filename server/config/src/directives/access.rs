@@ -8,7 +8,7 @@ use crate::{
     Requirement,
 };
 
-const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|host NAME...|forward-dns NAME...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|expr EXPRESSION";
+const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|host NAME...|forward-dns NAME...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|ssl|ssl-verify-client|expr EXPRESSION";
 
 pub const GROUP: Group = Group {
     title: "Access",
@@ -163,6 +163,17 @@ pub const GROUP: Group = Group {
         .otherwise("file")
         .example("file", "ldap"),
         Directive::everywhere(
+            "AuthBasicFake",
+            words("Off|USER [PASSWORD]", 1, 2),
+            "The user and the password that a back end gets in the field Authorization. Both may \
+             be expressions, such as `%{SSL_CLIENT_S_DN_Email}`. The default of PASSWORD is \
+             `password`. If USER is empty, the field stays as it is.",
+            super::headers::fake,
+        )
+        .htaccess(AUTH)
+        .otherwise("Off")
+        .example("demo secret", "%{FROB}"),
+        Directive::everywhere(
             "AuthBasicAuthoritative",
             Shape::Flag,
             "Accepted, but without effect. About users who are not in the file, Perl handlers \
@@ -232,8 +243,11 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
         "user",
         "group",
         "valid-user",
+        "ssl",
+        "ssl-verify-client",
         "expr",
     ];
+    let over_tls = |text| Expression::parse(text).map_err(|why| arguments.fault(at, why));
     let kind = arguments.filled(at)?;
     if let Some(handler) = target.environment.authorizers.get(kind) {
         return Ok(Requirement::Perl(Authorizer {
@@ -265,6 +279,10 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
         "user" => Requirement::User(rest()?),
         "group" => Requirement::Group(rest()?),
         "valid-user" => Requirement::ValidUser,
+        "ssl" => Requirement::Expression(over_tls("%{HTTPS} == 'on'")?),
+        "ssl-verify-client" => {
+            Requirement::Expression(over_tls("%{SSL_CLIENT_VERIFY} == 'SUCCESS'")?)
+        }
         "expr" => {
             arguments.filled(at + 1)?;
             let text = arguments.written(at + 1);

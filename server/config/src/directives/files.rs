@@ -224,9 +224,11 @@ pub(super) fn suffix(arguments: &Arguments, index: usize) -> Result<String, Faul
 pub(super) fn media_type<'a>(arguments: &'a Arguments, index: usize) -> Result<&'a str, Fault> {
     let media_type = arguments.filled(index)?;
     let fits = |c: char| c.is_ascii_graphic() || c == ' ';
-    let is_type = media_type
-        .split_once('/')
-        .is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
+    let is_type = match media_type.split_once('/') {
+        Some((kind, name)) => !kind.is_empty() && !name.is_empty(),
+        // Apache sends such a type, too.
+        None => media_type.starts_with(|c: char| c.is_ascii_alphabetic()),
+    };
     if is_type && media_type.chars().all(fits) {
         Ok(media_type)
     } else {

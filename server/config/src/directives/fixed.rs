@@ -14,11 +14,6 @@ pub const GROUP: Group = Group {
     title: "One value only",
     rows: &[
         Directive::only(
-            "AuthBasicFake",
-            &["Off"],
-            "`RequestHeader set Authorization` gives a back end a user and a password",
-        ).htaccess(AUTH),
-        Directive::only(
             "AuthBasicUseDigestAlgorithm",
             &["Off"],
             "Basic passwords are compared with those of htpasswd: `AuthType Digest` reads those of \

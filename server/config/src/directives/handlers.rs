@@ -6,6 +6,8 @@ use super::includes;
 use super::proxy::passes;
 use super::proxy::url::UrlArgument;
 use super::row::*;
+use crate::environment::WantedAction;
+use crate::line::Word;
 use crate::overrides::{ALL, FILE_INFO, OPTIONS};
 use crate::preload::PreloadStage;
 use crate::{option, HandlerName, IncludesChange, Phase, Preload, Report, UploadFormat};
@@ -239,13 +241,53 @@ pub(super) fn named(
             );
             let fault = arguments.fault(name.argument, message);
             let fault = fault.or_nearest(text, NAMES.iter().copied());
-            target
-                .environment
-                .wants_action
-                .push((text.to_string(), fault));
+            if is_unknown(text, NAMES) {
+                target.environment.remark(
+                    "as in Apache, no module has this handler: without an Action of this name, \
+                     files are sent as they are",
+                );
+            }
+            target.environment.wants_action.push(WantedAction {
+                name: text.to_string(),
+                fault,
+                may_be_missing: is_unknown(text, NAMES),
+            });
             HandlerName::Named(text.to_string())
         }
     })
+}
+
+/// Tells whether a handler of this name would run programs.
+pub fn is_name_of_programs(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let parts = ["php", "cgi", "perl", "script", "python", "ruby"];
+    parts.into_iter().any(|part| lower.contains(part))
+}
+
+/// Tells whether Apache has no handler of this name, and whether the name is unlike those of
+/// `known` and of handlers that would hide the source of programs.
+fn is_unknown(name: &str, known: &[&'static str]) -> bool {
+    /// Apache's handlers that Mehari does not have.
+    const REFUSED: [&str; 9] = [
+        "balancer-manager",
+        "cache-status",
+        "cern_meta",
+        "imap-file",
+        "ldap-status",
+        "lua-script",
+        "mod_python",
+        "proxy-server",
+        "send-as-is",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let is_word = lower
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    is_word
+        && !lower.is_empty()
+        && !REFUSED.contains(&lower.as_str())
+        && !is_name_of_programs(name)
+        && crate::nearest(&lower, known.iter().copied()).is_none()
 }
 
 /// Tells whether the name of a handler is a media type, as PHP's handler name
@@ -278,17 +320,20 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         "MultiViews",
         "Includes",
         "IncludesNOEXEC",
+        "RunScripts",
     ];
-    let signs: Vec<bool> = arguments
-        .words
-        .iter()
-        .map(|word| word.text.starts_with(['+', '-']))
-        .collect();
-    if signs.iter().any(|signed| *signed != signs[0]) {
-        let mixed = signs
-            .iter()
-            .position(|signed| *signed != signs[0])
-            .unwrap_or(0);
+    let is_signed = |word: &Word| word.text.starts_with(['+', '-']);
+    let signs: Vec<bool> = arguments.words.iter().map(is_signed).collect();
+    // As in Apache, options with signs may follow `All` or `None`.
+    let first = signs.iter().position(|signed| *signed);
+    let is_whole = |word: &Word| ["all", "none"].contains(&&*word.text.to_ascii_lowercase());
+    let is_after_whole = arguments.words.first().is_some_and(is_whole);
+    let mixed = match first {
+        Some(at) if at > 0 && !is_after_whole => Some(at),
+        Some(at) => (at..signs.len()).find(|index| !signs[*index]),
+        None => None,
+    };
+    if let Some(mixed) = mixed {
         return Err(arguments.fault(mixed, "expected every option with `+` or `-`, or none"));
     }
     // A list without signs replaces the list of outer sections.

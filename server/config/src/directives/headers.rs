@@ -12,14 +12,11 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "Header",
-            words("[always|onsuccess] set|setifempty|append|add|merge|unset|edit|edit*|echo NAME [VALUE [REPLACEMENT]] [env=[!]NAME|expr=EXPRESSION]", 2, ANY),
+            words("[always|onsuccess] set|setifempty|append|add|merge|unset|edit|edit*|echo|note NAME [VALUE [REPLACEMENT]] [early|env=[!]NAME|expr=EXPRESSION]", 2, ANY),
             "Changes a field of the response. Values may contain `%{NAME}e`, `%{NAME}s`, `%t`, \
-             `%D` and `%%`, as in Apache.",
-            |target, arguments| {
-                let rule = rule(arguments, false)?;
-                target.changes.push(Change::Header(Arc::new(rule)));
-                Ok(())
-            },
+             `%D` and `%%`, as in Apache. `note` copies a field to a note for \
+             the logs (`%{NOTE}n`).",
+            response_rule,
         )
         .htaccess(FILE_INFO)
         .example("always set X-Frame-Options DENY", "put X y"),
@@ -27,11 +24,7 @@ pub const GROUP: Group = Group {
             "RequestHeader",
             words("set|setifempty|append|add|merge|unset|edit|edit* NAME [VALUE [REPLACEMENT]] [early|env=[!]NAME|expr=EXPRESSION]", 2, ANY),
             "Changes a field of the request before the request's handler sees it.",
-            |target, arguments| {
-                let rule = rule(arguments, true)?;
-                target.changes.push(Change::RequestHeader(Arc::new(rule)));
-                Ok(())
-            },
+            request_rule,
         )
         .htaccess(FILE_INFO)
         .example("unset X-Debug", "echo X-Debug"),
@@ -89,7 +82,7 @@ fn expiry(arguments: &Arguments, from: usize) -> Result<Expiry, Fault> {
     })
 }
 
-fn rule(arguments: &Arguments, request: bool) -> Result<HeaderRule, Fault> {
+fn rule(arguments: &Arguments, request: bool) -> Result<ReadRule, Fault> {
     const ACTIONS: &[(&str, HeaderAction)] = &[
         ("set", HeaderAction::Set),
         ("setifempty", HeaderAction::SetIfEmpty),
@@ -100,13 +93,15 @@ fn rule(arguments: &Arguments, request: bool) -> Result<HeaderRule, Fault> {
         ("edit", HeaderAction::Edit),
         ("edit*", HeaderAction::EditEvery),
         ("echo", HeaderAction::Echo),
+        ("note", HeaderAction::Note),
     ];
     let first = arguments.filled(0)?.to_ascii_lowercase();
     let has_when = !request && ["always", "onsuccess"].contains(&first.as_str());
     let mut at = usize::from(has_when);
     let word = arguments.filled(at)?;
     let known = ACTIONS.iter().find(|(name, action)| {
-        name.eq_ignore_ascii_case(word) && !(request && *action == HeaderAction::Echo)
+        let is_of_responses = matches!(action, HeaderAction::Echo | HeaderAction::Note);
+        name.eq_ignore_ascii_case(word) && !(request && is_of_responses)
     });
     let Some((_, action)) = known else {
         let names = ACTIONS.iter().map(|(name, _)| *name);
@@ -117,34 +112,90 @@ fn rule(arguments: &Arguments, request: bool) -> Result<HeaderRule, Fault> {
     let name = field_name(arguments, at + 1, *action)?;
     at += 2;
     let value = match action {
-        HeaderAction::Unset | HeaderAction::Echo => HeaderValue::None,
+        HeaderAction::Unset => HeaderValue::None,
+        HeaderAction::Echo => {
+            let compiled = Pattern::caseless(&name);
+            let wrong = |why| format!("expected a regular expression ({why}), not `{name}`");
+            HeaderValue::Echo(compiled.map_err(|why| arguments.fault(at - 1, wrong(why)))?)
+        }
         HeaderAction::Edit | HeaderAction::EditEvery => {
             let text = arguments.filled(at)?;
             let compiled = Pattern::new(text);
             let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
             let pattern = compiled.map_err(|why| arguments.fault(at, wrong(why)))?;
             at += 2;
-            HeaderValue::Edit(pattern, Text::groups(arguments.text(at - 1)?))
+            HeaderValue::Edit(pattern, value_text(arguments, at - 1)?)
         }
         _ => {
-            let text = arguments.text(at)?;
             at += 1;
-            let text = match text.strip_prefix("expr=") {
-                Some(expression) => Text::expression(expression),
-                None => Text::header(text),
-            };
-            let text = text.map_err(|why| arguments.fault(at - 1, why))?;
-            HeaderValue::Text(text)
+            HeaderValue::Text(value_text(arguments, at - 1)?)
         }
     };
-    let condition = condition(arguments, at, request)?;
-    Ok(HeaderRule {
+    let is_early = arguments
+        .words
+        .get(at)
+        .is_some_and(|word| word.text.eq_ignore_ascii_case("early"));
+    let condition = if is_early {
+        Condition::Always
+    } else {
+        condition(arguments, at)?
+    };
+    let rule = HeaderRule {
         always: first == "always",
         action: *action,
         name,
         value,
         condition,
-    })
+    };
+    Ok(ReadRule { rule, is_early })
+}
+
+/// A rule, and whether it stands behind the word `early`.
+struct ReadRule {
+    rule: HeaderRule,
+    is_early: bool,
+}
+
+fn value_text(arguments: &Arguments, at: usize) -> Result<Text, Fault> {
+    let text = arguments.text(at)?;
+    let text = match text.strip_prefix("expr=") {
+        Some(expression) => Text::expression(expression),
+        None => Text::header(text),
+    };
+    text.map_err(|why| arguments.fault(at, why))
+}
+
+/// Reads `Header`. As in Apache, an early rule of a section never applies. An early rule of the
+/// server changes the fields before the handler does.
+fn response_rule(target: &mut Target, arguments: &Arguments) -> Applied {
+    let ReadRule { mut rule, is_early } = rule(arguments, false)?;
+    if is_early && (target.in_section || target.in_htaccess) {
+        return without_effect(target);
+    }
+    if is_early {
+        use HeaderAction::{Add, Append, Merge, Set, SetIfEmpty};
+        if !matches!(rule.action, Add | Append | Merge | Set | SetIfEmpty) {
+            return without_effect(target);
+        }
+        rule.action = SetIfEmpty;
+    }
+    target.changes.push(Change::Header(Arc::new(rule)));
+    Ok(())
+}
+
+fn request_rule(target: &mut Target, arguments: &Arguments) -> Applied {
+    let ReadRule { rule, is_early } = rule(arguments, true)?;
+    if is_early && (target.in_section || target.in_htaccess) {
+        return without_effect(target);
+    }
+    target.changes.push(Change::RequestHeader(Arc::new(rule)));
+    Ok(())
+}
+
+fn without_effect(target: &mut Target) -> Applied {
+    let message = "as in Apache, this has no effect: no fields or section are known so early";
+    target.environment.remark(message);
+    Ok(())
 }
 
 fn field_name(arguments: &Arguments, at: usize, action: HeaderAction) -> Result<String, Fault> {
@@ -160,7 +211,7 @@ fn field_name(arguments: &Arguments, at: usize, action: HeaderAction) -> Result<
     ))
 }
 
-fn condition(arguments: &Arguments, at: usize, request: bool) -> Result<Condition, Fault> {
+fn condition(arguments: &Arguments, at: usize) -> Result<Condition, Fault> {
     let Some(word) = arguments.words.get(at) else {
         return Ok(Condition::Always);
     };
@@ -174,9 +225,32 @@ fn condition(arguments: &Arguments, at: usize, request: bool) -> Result<Conditio
         let parsed = Expression::parse(expression).map_err(|why| arguments.fault(at, why))?;
         return Ok(Condition::Expression(parsed));
     }
-    if request && word.text.eq_ignore_ascii_case("early") {
-        return Ok(Condition::Always);
-    }
-    let message = format!("expected env=NAME or expr=EXPRESSION, not `{}`", word.text);
+    let message = format!(
+        "expected early, env=NAME or expr=EXPRESSION, not `{}`",
+        word.text
+    );
     Err(arguments.fault(at, message))
+}
+
+/// Reads `AuthBasicFake`.
+pub(super) fn fake(target: &mut Target, arguments: &Arguments) -> Applied {
+    let user = arguments.filled(0)?;
+    if user.eq_ignore_ascii_case("off") {
+        target.changes.push(Change::BasicFake(None));
+        return Ok(());
+    }
+    let read = |index, text| Text::expression(text).map_err(|why| arguments.fault(index, why));
+    let password = match arguments.words.get(1) {
+        Some(word) => read(1, &word.text)?,
+        None => Text::literal("password"),
+    };
+    let rule = HeaderRule {
+        always: false,
+        action: HeaderAction::Set,
+        name: "Authorization".to_string(),
+        value: HeaderValue::Basic(read(0, user)?, password),
+        condition: Condition::Always,
+    };
+    target.changes.push(Change::BasicFake(Some(Arc::new(rule))));
+    Ok(())
 }

@@ -11,10 +11,13 @@ const BYTES: Shape = Shape::Number {
     least: 256,
     most: 16 << 20,
 };
+/// A time that may be shorter than a second.
 const SECONDS: Shape = Shape::Time {
-    least: 1,
-    most: 86_400,
+    least: 0,
+    most: DAY,
 };
+const DAY: u64 = 86_400;
+const MOST_FIELDS: u64 = 32_767;
 
 pub const GROUP: Group = Group {
     title: "Connections and limits",
@@ -25,7 +28,7 @@ pub const GROUP: Group = Group {
             "The longest time that a request may run. It is also the longest time that a client \
              may read nothing of its response.",
             |target, arguments| {
-                let time = arguments.time()?;
+                let time = arguments.time_above_zero()?;
                 if !target.in_host {
                     target.site.limits.write_timeout = time;
                 }
@@ -42,7 +45,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 target
                     .changes
-                    .push(Change::RequestTimeout(arguments.time()?));
+                    .push(Change::RequestTimeout(arguments.time_above_zero()?));
                 Ok(())
             },
         )
@@ -56,7 +59,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 target
                     .changes
-                    .push(Change::SlowRequestTime(arguments.time()?));
+                    .push(Change::SlowRequestTime(arguments.time_above_zero()?));
                 Ok(())
             },
         )
@@ -73,14 +76,14 @@ pub const GROUP: Group = Group {
              `header` is the time for the request line and the header fields. `body` is the \
              longest pause within a body. A client that takes longer for the header or the body \
              gets 408. `20-40,MinRate=500` gives 20 seconds, and one second more for every 500 \
-             bytes that arrive, up to 40 seconds. A body always has a minimum rate, by default \
-             500 bytes per second.",
+             bytes that arrive, up to 40 seconds. A body has a minimum rate, by default 500 bytes \
+             per second. 0: the limit is a day, without a rate.",
             read_timeout,
         )
         .default("handshake=20 header=20 body=20")
         .shared()
         .unit("seconds")
-        .example("header=20-40,MinRate=500 body=20", "header=0"),
+        .example("header=20-40,MinRate=500 body=20", "header=-1"),
         Directive::server(
             "KeepAlive",
             Shape::Flag,
@@ -95,9 +98,12 @@ pub const GROUP: Group = Group {
         Directive::server(
             "KeepAliveTimeout",
             SECONDS,
-            "How long a connection without a request stays open.",
+            "How long a connection without a request stays open. 0: it is closed, as with \
+             `KeepAlive Off`.",
             |target, arguments| {
-                target.site.limits.keep_alive = Some(arguments.time()?);
+                let time = arguments.time()?;
+                target.environment.keeps_no_time = time.is_zero();
+                target.site.limits.keep_alive = Some(time);
                 Ok(())
             },
         )
@@ -151,12 +157,16 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LimitRequestFields",
             Shape::Number {
-                least: 1,
-                most: 32_767,
+                least: 0,
+                most: MOST_FIELDS,
             },
-            "The most header fields. A request with more gets 431.",
+            "The most header fields. A request with more gets 431. 0: the most that can be \
+             configured.",
             |target, arguments| {
-                target.site.limits.fields = arguments.number_usize()?;
+                target.site.limits.fields = match arguments.number_usize()? {
+                    0 => MOST_FIELDS as usize,
+                    fields => fields,
+                };
                 Ok(())
             },
         )
@@ -287,7 +297,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
                 // rate.
                 "handshake" => limits.handshake_timeout = rate.longest.unwrap_or(first),
                 "header" => (limits.header_timeout, limits.header_rate) = (first, rate),
-                "body" if rate.bytes == 0 => {
+                "body" if rate.bytes == 0 && value != "0" => {
                     let bytes = LEAST_OF_BODIES;
                     limits.body_timeout = first;
                     limits.body_rate = MinimumRate { bytes, ..rate };
@@ -299,8 +309,8 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
         });
         read.ok_or_else(|| {
             let message = format!(
-                "expected handshake=, header= or body=SECONDS[-SECONDS][,MinRate=BYTES], 1 to \
-                 86400 seconds, not `{}`",
+                "expected handshake=, header= or body=SECONDS[-SECONDS][,MinRate=BYTES], 86400 \
+                 seconds at most, not `{}`",
                 word.text
             );
             arguments.fault(index, message)
@@ -318,8 +328,11 @@ fn read_pace(value: &str) -> Option<(Duration, MinimumRate)> {
         Some((times, rate)) => (times, rate.parse().ok().filter(|rate| *rate > 0)?),
         None => (value, 0),
     };
-    let bounds = Duration::from_secs(1)..=Duration::from_secs(86_400);
-    let time = |text| duration(text).filter(|time| bounds.contains(time));
+    let longest = Duration::from_secs(DAY);
+    if value == "0" {
+        return Some((longest, MinimumRate::default()));
+    }
+    let time = |text| duration(text).filter(|time| !time.is_zero() && *time <= longest);
     let (first, longest) = match times.split_once('-') {
         Some((first, longest)) => (time(first)?, Some(time(longest)?)),
         None => (time(times)?, None),

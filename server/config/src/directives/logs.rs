@@ -27,10 +27,11 @@ pub const GROUP: Group = Group {
         )
         .otherwise("stderr")
         .example("logs/error_log", "syslog:local7"),
-        Directive::host(
+        Directive::everywhere(
             "LogLevel",
             words("emerg|alert|crit|error|warn|notice|info|debug", 1, ANY),
-            "The least severe level that is written.",
+            "The least severe level that is written. In a section, the line has no effect: one \
+             level counts for a whole host.",
             log_level,
         )
         .default("notice")
@@ -131,6 +132,9 @@ fn log_level(target: &mut Target, arguments: &Arguments) -> Applied {
             }
         };
         match module {
+            _ if target.in_section => target
+                .environment
+                .remark("one level counts for the whole host: no effect here"),
             None if target.in_host => target.host.own_logs.level = Some(level),
             None => target.site.logs.level = level,
             Some(module) => target

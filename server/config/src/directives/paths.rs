@@ -400,8 +400,10 @@ fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
     let document = arguments.text(1)?;
     let elsewhere = document.starts_with("http://") || document.starts_with("https://");
     if elsewhere && status == 401 {
-        let message = "expected a URL path of this server or a text: a redirected client gets no password prompt";
-        return Err(arguments.fault(1, message));
+        let message =
+            "as in Apache, this has no effect: a redirected client gets no password prompt";
+        target.environment.remark(message);
+        return Ok(());
     }
     if let Err(why) = Text::expression(document) {
         return Err(arguments.fault(1, why));

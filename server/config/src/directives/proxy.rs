@@ -8,6 +8,7 @@ pub(super) mod programs;
 pub(super) mod url;
 
 pub use members::chosen as chosen_back_end;
+pub(crate) use members::set_in_head;
 
 use super::row::*;
 use crate::{Forwarded, Via};
@@ -37,7 +38,7 @@ pub const GROUP: Group = Group {
         ),
         Directive::everywhere(
             "ProxyPassReverse",
-            words("[URL-PATH] URL", 1, 2),
+            words("[URL-PATH] URL [interpolate]", 1, 3),
             "Changes the fields Location, Content-Location and URI of a back end's response. If \
              the value begins with the URL, the path replaces this beginning.",
             passes::reverse,
@@ -150,7 +151,7 @@ pub const GROUP: Group = Group {
             "How long a back end may send nothing. If its response has not begun by then, the \
              client gets 504. Otherwise the response is cut off.",
             |target, arguments| {
-                target.changes.push(Change::ProxyTimeout(arguments.time()?));
+                target.changes.push(Change::ProxyTimeout(arguments.time_above_zero()?));
                 Ok(())
             },
         )
@@ -164,7 +165,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 target
                     .changes
-                    .push(Change::TunnelTimeout(arguments.time()?));
+                    .push(Change::TunnelTimeout(arguments.time_above_zero()?));
                 Ok(())
             },
         )
@@ -291,8 +292,9 @@ pub const GROUP: Group = Group {
     ],
 };
 
+/// A time that may be shorter than a second.
 const SECONDS: Shape = Shape::Time {
-    least: 1,
+    least: 0,
     most: 86_400,
 };
 

@@ -81,7 +81,7 @@ pub const GROUP: Group = Group {
         .otherwise("Off"),
         Directive::everywhere(
             "RewriteRule",
-            words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
+            words("[!]REGEX TARGET|- [FLAG,...]", 2, ANY),
             "Rewrites paths that match, if the RewriteCond lines before the rule are true. Flags: \
              L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B BNP BNE BCTLS DPI \
              UnsafeAllow3F UnsafePrefixStat. With P, the host of the target must be literal: it \
@@ -92,7 +92,7 @@ pub const GROUP: Group = Group {
         .example("^/old/(.*)$ /new/$1 [R=301,L]", "^/old /new [L,XX]"),
         Directive::everywhere(
             "RewriteCond",
-            words("TEXT [!]REGEX|TEST [FLAG,...]", 2, 3),
+            words("TEXT [!]REGEX|TEST [FLAG,...]", 2, ANY),
             "A condition for the next RewriteRule.",
             condition,
         )
@@ -162,7 +162,7 @@ fn redirect(
                 other => other
                     .parse()
                     .ok()
-                    .filter(|status| (300..=599).contains(status)),
+                    .filter(|status| (200..=599).contains(status)),
             };
             at += usize::from(said.is_some());
             said.unwrap_or(302)
@@ -307,6 +307,8 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         "IgnoreContextInfo",
         "LegacyPrefixDocRoot",
         "LongURLOptimization",
+        "UnsafePrefixStat",
+        "UnsafeAllow3F",
     ];
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.split('=').next().unwrap_or_default();

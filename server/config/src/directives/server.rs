@@ -2,6 +2,7 @@
 
 use super::row::*;
 use crate::environment::{IncludeRequest, UseRequest};
+use crate::line::Word;
 use crate::Listen;
 
 pub const GROUP: Group = Group {
@@ -9,7 +10,7 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::server(
             "Listen",
-            words("[ADDRESS:]PORT [https]", 1, 2),
+            words("[ADDRESS:]PORT [https] [options=NAME,...]", 1, 3),
             "An address and port for connections. The directive may be repeated. A port alone, or \
              `*:PORT`, takes connections over IPv4 and IPv6.",
             listen,
@@ -304,7 +305,9 @@ fn profile_always(target: &mut Target, arguments: &Arguments) -> Applied {
 
 fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    let protocol = arguments.words.get(1);
+    let is_option = |word: &&Word| word.text.to_ascii_lowercase().starts_with("options=");
+    let option = arguments.words[1..].iter().find(is_option);
+    let protocol = arguments.words.get(1).filter(|word| !is_option(word));
     let secure = match protocol
         .map(|word| word.text.to_ascii_lowercase())
         .as_deref()
@@ -316,6 +319,10 @@ fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
             return Err(arguments.fault(1, format!("expected http or https, not `{other}`")))
         }
     };
+    if let Some(word) = arguments.words.get(2).or(option) {
+        let message = format!("`{}` has no effect here", word.text);
+        target.environment.remark(message);
+    }
     let (host, port) = text.rsplit_once(':').unwrap_or(("*", text));
     let is_port = port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
     let in_brackets = host.starts_with('[') && host.ends_with(']');

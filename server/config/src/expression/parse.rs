@@ -30,8 +30,7 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Result<(Node, usize), Strin
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Dialect {
     Usual,
-    /// The older form of `SSLRequire`: it has the words `and`, `or` and `not`, and `eq` and the
-    /// like compare texts.
+    /// The older form of `SSLRequire`: `eq` and the like compare texts.
     TlsRequirement,
     /// `ProxyHCExpr`: the expression is about the response to a health check.
     HealthCheck,
@@ -75,11 +74,6 @@ impl<'t> Parser<'t> {
         false
     }
 
-    /// Takes a word that only the older form of expressions knows.
-    fn take_old_word(&mut self, word: &str) -> bool {
-        self.dialect == Dialect::TlsRequirement && self.take_word(word)
-    }
-
     fn go_deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -92,7 +86,7 @@ impl<'t> Parser<'t> {
     fn or(&mut self) -> Result<Node, String> {
         self.go_deeper()?;
         let mut node = self.and()?;
-        while self.take("||") || self.take_old_word("or") {
+        while self.take("||") || self.take_word("or") {
             node = Node::Or(Box::new(node), Box::new(self.and()?));
         }
         self.depth -= 1;
@@ -101,7 +95,7 @@ impl<'t> Parser<'t> {
 
     fn and(&mut self) -> Result<Node, String> {
         let mut node = self.not()?;
-        while self.take("&&") || self.take_old_word("and") {
+        while self.take("&&") || self.take_word("and") {
             node = Node::And(Box::new(node), Box::new(self.not()?));
         }
         Ok(node)
@@ -115,7 +109,7 @@ impl<'t> Parser<'t> {
             ));
         }
         let mut negated = false;
-        while self.take_old_word("not") || self.next_is("!") && !self.next_is("!~") {
+        while self.take_word("not") || self.next_is("!") && !self.next_is("!~") {
             self.take("!");
             negated = !negated;
         }
@@ -141,7 +135,7 @@ impl<'t> Parser<'t> {
                 return Ok(Node::Constant(value));
             }
         }
-        if self.next_is("-") {
+        if self.next_is("-") && !self.is_number() {
             let letter = self.rest[1..].chars().next();
             if let Some(test) = letter.and_then(Test::of_letter) {
                 let after = self.rest[2..].chars().next();
@@ -151,12 +145,18 @@ impl<'t> Parser<'t> {
                 }
             }
             return Err(format!(
-                "expected a test such as -f, -d, -z or -n at `{}`",
+                "expected a test such as -f, -d, -z, -n or -U at `{}`",
                 self.rest
             ));
         }
         let left = self.word()?;
         self.comparison(left)
+    }
+
+    /// Tells whether a number below zero is next.
+    fn is_number(&self) -> bool {
+        let digits = self.rest.strip_prefix('-').unwrap_or_default();
+        digits.starts_with(|c: char| c.is_ascii_digit())
     }
 
     fn comparison(&mut self, left: Text) -> Result<Node, String> {
@@ -227,6 +227,7 @@ impl<'t> Parser<'t> {
                     text: left,
                     pattern,
                     caseless,
+                    of_paths: word == "-fnmatch",
                 });
             }
         }
@@ -326,7 +327,7 @@ impl<'t> Parser<'t> {
         match rest.chars().next().ok_or_else(expected)? {
             quote @ ('"' | '\'') => self.quoted(quote),
             '%' if rest.starts_with("%{") => {
-                let end = rest.find('}').ok_or_else(expected)?;
+                let end = closing(rest).ok_or_else(expected)?;
                 self.rest = &rest[end + 1..];
                 Ok(piece(&rest[..=end], variable(&rest[2..end])?))
             }
@@ -334,6 +335,11 @@ impl<'t> Parser<'t> {
                 self.rest = &rest[2..];
                 let number = (rest.as_bytes()[1] - b'0') as usize;
                 Ok(piece(&rest[..2], Piece::Group(number)))
+            }
+            '-' if self.is_number() => {
+                let width = 1 + rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+                self.rest = &rest[width..];
+                Ok(Text::literal(&rest[..width]))
             }
             first if first.is_alphanumeric() || first == '/' || first == ':' => {
                 let fits = |c: char| c.is_alphanumeric() || "_-./:*".contains(c);
@@ -393,6 +399,19 @@ impl<'t> Parser<'t> {
         });
         let (end, _) = end.ok_or_else(|| format!("expected {quote} to be closed"))?;
         self.rest = &inner[end + 1..];
-        Text::expression(&inner[..end].replace(&format!("\\{quote}"), &quote.to_string()))
+        Text::expression(&inner[..end])
     }
+}
+
+/// Returns the position of the brace that closes the variable at the beginning of the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    text.bytes().position(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        byte == b'}' && depth == 0
+    })
 }

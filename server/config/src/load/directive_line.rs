@@ -198,6 +198,7 @@ impl Reader<'_> {
             team,
             changes: innermost.unwrap_or(outer),
             in_section,
+            in_htaccess: self.htaccess.is_some(),
             is_conditional,
             scope,
             in_host,

@@ -46,6 +46,7 @@ impl Reader<'_> {
         self.check_workers();
         self.check_upstreams();
         self.check_handler_names();
+        self.check_proxied_rules();
         self.check_agreement();
         let Reader {
             mut site,
@@ -90,7 +91,7 @@ impl Reader<'_> {
             })
             .collect();
         site.add_global_logs(environment.global_logs);
-        if environment.keep_alive_off {
+        if environment.keep_alive_off || environment.keeps_no_time {
             site.limits.keep_alive = None;
         }
         let timeout = site.main.base.limits.timeout.as_secs() + 1;

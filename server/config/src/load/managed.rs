@@ -36,6 +36,7 @@ impl Reader<'_> {
             team: &mut draft.team,
             changes: &mut draft.base,
             in_section: false,
+            in_htaccess: false,
             is_conditional: false,
             scope: None,
             in_host: false,

@@ -9,7 +9,7 @@ use super::{OpenKind, Reader};
 use crate::directives::METHODS;
 use crate::line::Word;
 use crate::problem::{At, Fault};
-use crate::{Change, Conditional, Expression, Methods, Requirement};
+use crate::{Change, Conditional, Expression, Methods, NoteKind, Requirement};
 
 /// The kinds of inner sections.
 pub(super) enum InnerSection {
@@ -18,6 +18,8 @@ pub(super) enum InnerSection {
     RequireNone,
     Limit(Methods),
     If(Expression),
+    /// `<Files>` in `<If>` or `<Files>`.
+    Never,
 }
 
 impl Reader<'_> {
@@ -51,8 +53,30 @@ impl Reader<'_> {
                 fitting.map(InnerSection::Limit)
             }
             "if" | "elseif" | "else" => self.condition(lower, name, words).map(InnerSection::If),
+            "files" | "filesmatch" if self.is_in_request_section() => {
+                self.never(lower, name, words)
+            }
             _ => return None,
         })
+    }
+
+    /// Tells whether the innermost section is an `<If>` or a `<Files>`.
+    fn is_in_request_section(&self) -> bool {
+        let inner = self.open.iter().rev().find_map(|open| match &open.kind {
+            OpenKind::Scoped(section) => Some(section.scope.is_of_files()),
+            OpenKind::Inner(InnerSection::If(_) | InnerSection::Never, _) => Some(true),
+            _ => None,
+        });
+        inner.unwrap_or(false)
+    }
+
+    /// Opens a `<Files>` that Apache accepts and never applies, because the sections for files were
+    /// chosen before.
+    fn never(&mut self, lower: &str, name: &Word, words: &[Word]) -> Result<InnerSection, Fault> {
+        crate::section::scope(lower, name, words, &self.site.server_root)?;
+        let message = "as in Apache, a section for files inside <If> or <Files> never applies";
+        self.add_note("<Files>", name.at, NoteKind::Ignored, message.into());
+        Ok(InnerSection::Never)
     }
 
     /// Returns a fault unless `<RequireAll>` is the innermost container. As in Apache, a negated
@@ -150,6 +174,7 @@ impl InnerSection {
                 .map(|change| limit(change, &methods))
                 .collect()),
             InnerSection::If(condition) => Ok(conditional(condition, changes)),
+            InnerSection::Never => Ok(Vec::new()),
         }
     }
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::part::{misses_a_grant, InnerSection};
 use super::{finish, Draft, PerlBlock, Reader};
-use crate::directives::console;
-use crate::environment::ProxiedUrls;
+use crate::arguments::{Arguments, Shape};
+use crate::directives::{console, set_in_head};
+use crate::environment::{ProxiedUrls, ProxySection};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
 use crate::{condition, section, Change, Expression, Pattern};
@@ -186,8 +187,17 @@ impl Reader<'_> {
             Fault::new(word.at, message)
         })?;
         let urls = ProxiedUrls::Matching(pattern);
-        self.environment.proxied.push((urls, Vec::new()));
+        self.push_proxy(urls, name.at);
         Ok(())
+    }
+
+    fn push_proxy(&mut self, urls: ProxiedUrls, at: At) {
+        self.environment.proxied.push(ProxySection {
+            urls,
+            changes: Vec::new(),
+            file: self.file.clone(),
+            at,
+        });
     }
 
     pub(super) fn is_outermost(&self, name: &Word) -> Result<(), Fault> {
@@ -207,65 +217,65 @@ impl Reader<'_> {
     /// Opens a `<Proxy balancer://name>`, `<Proxy http://host/path*>` or `<Proxy *>`.
     fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
         self.is_outermost(name)?;
-        let [word] = words else {
-            let message = "expected `<Proxy balancer://NAME>` or `<Proxy *>`";
+        let Some((word, parameters)) = words.split_first() else {
+            let message = "expected `<Proxy balancer://NAME>`, `<Proxy URL>` or `<Proxy *>`";
             return Err(Fault::new(name.at, message));
         };
         let lower = word.text.to_ascii_lowercase();
-        match lower
-            .strip_prefix("balancer://")
-            .map(|name| name.trim_end_matches('/'))
-        {
+        let is_url = |url: &str| {
+            let schemes = ["http://", "https://", "fcgi://", "scgi://", "uwsgi://"];
+            schemes.iter().any(|scheme| url.starts_with(scheme)) || url.starts_with("unix:")
+        };
+        let balancer = lower.strip_prefix("balancer://");
+        let urls = match balancer.map(|name| name.trim_end_matches('/')) {
             Some(name) if !name.is_empty() => {
-                self.environment.balancer = Some(format!("balancer://{name}"));
-                Ok(())
+                let url = format!("balancer://{name}");
+                self.environment.balancer = Some(url.clone());
+                url
             }
-            None if word.text == "*" => Ok(()),
-            None if ["http://", "https://", "fcgi://"]
-                .iter()
-                .any(|scheme| lower.starts_with(scheme)) =>
-            {
-                let urls = ProxiedUrls::Below(lower);
-                self.environment.proxied.push((urls, Vec::new()));
-                Ok(())
+            None if word.text == "*" => String::new(),
+            None if is_url(&lower) => {
+                self.environment.back_end = Some(word.text.clone());
+                lower
             }
             _ => {
                 let message = format!(
                     "expected balancer://NAME, a URL or `*`, not `{}`",
                     word.text
                 );
-                Err(Fault::new(word.at, message))
+                return Err(Fault::new(word.at, message));
             }
-        }
+        };
+        self.push_proxy(ProxiedUrls::Below(urls), name.at);
+        self.set_proxy(name, parameters)
     }
 
-    /// Closes a `<Proxy>`. A `<Proxy *>` or `<Proxy balancer://...>` may only admit everybody,
-    /// because in Mehari `<Location>` decides about access. The lines of a `<Proxy>` with a URL
-    /// apply to the paths that are proxied to the URL.
-    fn close_proxy(&mut self, changes: Vec<Change>, at: At) -> Result<(), Fault> {
-        self.environment.balancer = None;
-        if let Some((_, known)) = self
-            .environment
-            .proxied
-            .last_mut()
-            .filter(|(_, known)| known.is_empty())
-        {
-            *known = changes;
+    /// Sets the parameters of `<Proxy URL NAME=VALUE...>`.
+    fn set_proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
+        if words.is_empty() {
             return Ok(());
         }
-        let grants = |change: &Change| {
-            matches!(
-                change,
-                Change::Require(crate::Requirement::All(true))
-                    | Change::Order(None, _)
-                    | Change::Allow(None, crate::From::All)
-            )
+        let shape = Shape::Words {
+            usage: "NAME=VALUE...",
+            least: 0,
+            most: usize::MAX,
         };
-        if changes.iter().all(grants) {
-            Ok(())
-        } else {
-            let message = "<Proxy> only lists members; expected the other lines in <Location>";
-            Err(Fault::new(at, message))
+        let arguments = Arguments {
+            name: "<Proxy>",
+            shape: &shape,
+            words,
+            end: name.at,
+        };
+        set_in_head(&mut self.site, &self.environment, &arguments)
+    }
+
+    /// Closes a `<Proxy>` or `<ProxyMatch>`. Its lines apply to the paths that are proxied to its
+    /// URLs.
+    fn close_proxy(&mut self, changes: Vec<Change>) {
+        self.environment.balancer = None;
+        self.environment.back_end = None;
+        if let Some(section) = self.environment.proxied.last_mut() {
+            section.changes = changes;
         }
     }
 
@@ -412,7 +422,7 @@ impl Reader<'_> {
             OpenKind::Host => self.hosts.extend(self.host.take()),
             OpenKind::Pool => self.close_pool(at),
             OpenKind::ManagedSet => self.environment.managed_set = None,
-            OpenKind::Proxy(changes) => return self.close_proxy(changes, open.at),
+            OpenKind::Proxy(changes) => self.close_proxy(changes),
             OpenKind::Read | OpenKind::Skip => {}
         }
         Ok(())

@@ -51,10 +51,7 @@ pub struct Comparison {
 
 impl Comparison {
     pub fn holds(&self, subject: &[u8]) -> bool {
-        let number = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            text.trim().parse::<i64>().unwrap_or(0)
-        };
+        let number = crate::expression::number;
         self.operator.accepts(if self.numbers {
             number(subject).cmp(&number(&self.with))
         } else {
@@ -151,7 +148,7 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
             'F' => 'f',
             letter => letter,
         };
-        if let Some(test) = Test::of_letter(letter).filter(|_| !"znTR".contains(letter)) {
+        if let Some(test) = Test::of_letter(letter).filter(|_| !"znTRA".contains(letter)) {
             return Ok(Check::File(FileTest(test)));
         }
     }

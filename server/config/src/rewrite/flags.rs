@@ -261,8 +261,8 @@ fn redirect_status(value: &str) -> Result<u16, String> {
             let status = value
                 .parse()
                 .ok()
-                .filter(|status| (300..=599).contains(status));
-            status.ok_or_else(|| format!("expected a status from 300 to 599, not `{value}`"))
+                .filter(|status| (200..=599).contains(status));
+            status.ok_or_else(|| format!("expected a status from 200 to 599, not `{value}`"))
         }
     }
 }

@@ -27,7 +27,7 @@ impl RewriteMap {
                 path: root.join(place),
                 random: kind == "rnd",
             },
-            "int" => match crate::Function::named(place) {
+            "int" => match crate::Function::of_maps(place) {
                 Some(function) => RewriteMap::Internal(function),
                 None => {
                     return Err(format!(

@@ -38,44 +38,69 @@ impl Expires {
 }
 
 impl Expiry {
-    /// Parses `A3600`, `M3600`, or `access plus 1 month 2 days`.
+    /// Parses `A3600`, `M3600`, or `access plus 1 month 2 days`, as check_code() of mod_expires.c
+    /// does: only the first letters of a word count (`mon`, `min`). A text that begins with a
+    /// capital `A` or `M` has its number behind this letter, and 0 without a number.
     pub(crate) fn parse(words: &[&str]) -> Option<Expiry> {
         let all = words.join(" ");
-        let mut words = all.split_whitespace().peekable();
-        let first = words.next()?.to_ascii_lowercase();
-        let short = |letter, from| Some((from, first.strip_prefix(letter)?.parse().ok()?));
-        let short = short('a', Base::Access).or_else(|| short('m', Base::Modification));
-        if let Some((from, seconds)) = short {
-            let after = at_most_a_century(seconds);
-            return words.next().is_none().then_some(Expiry { from, after });
+        if let Some((from, rest)) = numbered(&all) {
+            let after = at_most_a_century(leading_number(rest));
+            return Some(Expiry { from, after });
         }
-        let from = match first.as_str() {
-            "access" | "now" => Base::Access,
-            "modification" => Base::Modification,
+        let all = all.to_ascii_lowercase();
+        let mut words = all.split_whitespace().peekable();
+        let from = match words.next()?.as_bytes() {
+            [b'a' | b'n', ..] => Base::Access,
+            [b'm', ..] => Base::Modification,
             _ => return None,
         };
-        if words.peek() == Some(&"plus") {
+        if words.peek().is_some_and(|word| word.starts_with('p')) {
             words.next();
         }
         let mut seconds: u64 = 0;
         while let Some(number) = words.next() {
-            let number: u64 = number.parse().ok()?;
-            let unit = words.next()?.to_ascii_lowercase();
-            let length = match unit.trim_end_matches('s') {
-                "year" => 31_536_000,
-                "month" => 2_592_000,
-                "week" => 604_800,
-                "day" => 86_400,
-                "hour" => 3_600,
-                "minute" => 60,
-                "second" => 1,
+            if !number.starts_with(|first: char| first.is_ascii_digit()) {
+                return None;
+            }
+            let length = match words.next()?.as_bytes() {
+                [b'y', ..] => 31_536_000,
+                [b'm', b'o', ..] => 2_592_000,
+                [b'w', ..] => 604_800,
+                [b'd', ..] => 86_400,
+                [b'h', ..] => 3_600,
+                [b'm', b'i', ..] => 60,
+                [b's', ..] => 1,
                 _ => return None,
             };
-            seconds = seconds.checked_add(number.checked_mul(length)?)?;
+            seconds = seconds.checked_add(leading_number(number).checked_mul(length)?)?;
         }
         let after = at_most_a_century(seconds);
         Some(Expiry { from, after })
     }
+}
+
+/// Returns the base of a text such as `A3600`, and the rest of the text. Unlike in Apache, the
+/// letter may be small before a digit.
+fn numbered(text: &str) -> Option<(Base, &str)> {
+    let (from, rest) = match text.as_bytes() {
+        [b'A' | b'a', ..] => (Base::Access, &text[1..]),
+        [b'M' | b'm', ..] => (Base::Modification, &text[1..]),
+        _ => return None,
+    };
+    let is_capital = text.starts_with(|first: char| first.is_ascii_uppercase());
+    let has_number = rest.starts_with(|first: char| first.is_ascii_digit());
+    (is_capital || has_number).then_some((from, rest))
+}
+
+/// Returns the number at the beginning of a text, as atoi(3) does. A number that is too large is
+/// the largest.
+fn leading_number(text: &str) -> u64 {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let digits = &text[..end.unwrap_or(text.len())];
+    let is_large = !digits.is_empty();
+    digits
+        .parse()
+        .unwrap_or(if is_large { u64::MAX } else { 0 })
 }
 
 /// Returns a time that can be added to any date.
@@ -105,16 +130,24 @@ mod tests {
         // Apache takes an expiry without a number for one of no time.
         assert_eq!(of("access plus"), Some((Base::Access, 0)));
         assert_eq!(of("modification 1 hour"), Some((Base::Modification, 3600)));
+        // Only the first letters count.
+        assert_eq!(of("acc PLUS 3 mins 1 mon"), Some((Base::Access, 2_592_180)));
+        assert_eq!(of("now plus 10x hrs,"), Some((Base::Access, 36_000)));
+        // A capital letter is followed by a number, as in `A3600`.
+        for none in ["Access plus 1 day", "A", "A-1", "ACCESS"] {
+            assert_eq!(of(none), Some((Base::Access, 0)), "{none}");
+        }
+        assert_eq!(of("M10x"), Some((Base::Modification, 10)));
         for wrong in [
             "",
             "soon",
             "access plus 1",
             "access plus 1 fortnight",
-            "A1 x",
+            "access plus one day",
+            "access plus -1 day",
+            "access plus 1 m",
             "é",
             "é1",
-            "A",
-            "aé",
         ] {
             assert!(of(wrong).is_none(), "{wrong}");
         }

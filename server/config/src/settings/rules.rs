@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::{PlaceRules, Rewriting};
 use crate::{
-    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, Merging, NameLookups,
-    NamedGroups, PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap, Scope, Section,
-    VariableRule,
+    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, HeaderValue, Merging,
+    NameLookups, NamedGroups, PlaceAlias, PlaceRedirect, RedirectRule, Requirement, RewriteMap,
+    Scope, Section, VariableRule,
 };
 
 /// A host's rules that apply before a request is mapped to a file.
@@ -157,6 +157,11 @@ impl Rules {
                 Change::AliasKeepsPath(on) => self.alias_keeps_path = *on,
                 Change::Header(rule) => self.headers.push(rule.clone()),
                 Change::RequestHeader(rule) => self.request_headers.push(rule.clone()),
+                Change::BasicFake(rule) => {
+                    let is_fake = |rule: &HeaderRule| matches!(rule.value, HeaderValue::Basic(..));
+                    self.request_headers.retain(|rule| !is_fake(rule));
+                    self.request_headers.extend(rule.clone());
+                }
                 Change::ExpiresActive(on) => self.expires.active = *on,
                 Change::ExpiresDefault(expiry) => self.expires.default = Some(*expiry),
                 Change::ExpiresByType(media_type, expiry) => {

@@ -29,6 +29,9 @@ impl<'t> Parser<'t> {
                     }
                     pieces.push(piece);
                 }
+                None if dialect == Dialect::Expression && character == '\\' => {
+                    self.escaped(&mut literal);
+                }
                 None => {
                     let mut width = character.len_utf8();
                     let next = self.rest[width..].chars().next();
@@ -58,6 +61,30 @@ impl<'t> Parser<'t> {
         })
     }
 
+    /// Takes a backslash and what it escapes in the text of an expression.
+    fn escaped(&mut self, literal: &mut Vec<u8>) {
+        let rest = &self.rest[1..];
+        let is_octal = |c: &u8| (b'0'..=b'7').contains(c);
+        let digits = rest.bytes().take(3).take_while(is_octal).count();
+        if let (Ok(code), true) = (u8::from_str_radix(&rest[..digits], 8), digits > 0) {
+            literal.push(code);
+            self.rest = &rest[digits..];
+            return;
+        }
+        let mut characters = rest.chars();
+        let mut buffer = [0; 4];
+        match characters.next() {
+            Some('n') => literal.push(b'\n'),
+            Some('r') => literal.push(b'\r'),
+            Some('t') => literal.push(b'\t'),
+            Some('b') => literal.push(8),
+            Some('f') => literal.push(12),
+            Some(other) => literal.extend_from_slice(other.encode_utf8(&mut buffer).as_bytes()),
+            None => literal.push(b'\\'),
+        }
+        self.rest = characters.as_str();
+    }
+
     /// Takes the piece at the beginning of the rest. `None`: the rest begins with a plain
     /// character.
     fn piece(&mut self, dialect: Dialect) -> Result<Option<Piece>, String> {
@@ -80,6 +107,10 @@ impl<'t> Parser<'t> {
             }
             ([b'%', b'{', ..], Dialect::Rewriting | Dialect::Expression) => {
                 let inner = self.braced(2)?;
+                if dialect == Dialect::Rewriting && is_unknown_field(inner) {
+                    // Apache's rewriting knows only some fields in this way: others are empty.
+                    return Ok(Some(Piece::Literal(Vec::new())));
+                }
                 variable(inner).map(Some)
             }
             ([b'%', ..], Dialect::Header) if !rest.starts_with("%%") => {
@@ -158,7 +189,8 @@ pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
         // mod_include's expressions call the function `v`.
         "env" | "reqenv" | "v" => Piece::Environment(name),
         "http" | "req" => Piece::Field(name),
-        "req_novary" => Piece::UnvariedField(name),
+        "req_novary" | "http_novary" => Piece::UnvariedField(name),
+        "note" => Piece::Note(name),
         "resp" => Piece::Response(name),
         "ssl" => Piece::Tls(name),
         "la-u" | "la-f" => Piece::Ahead(name.to_ascii_uppercase()),
@@ -201,6 +233,9 @@ const VARIABLES: &[&str] = &[
     "REQUEST_METHOD",
     "REQUEST_SCHEME",
     "REQUEST_URI",
+    "DOCUMENT_URI",
+    "LAST_MODIFIED",
+    "HTTP2",
     "REQUEST_FILENAME",
     "SCRIPT_FILENAME",
     "DOCUMENT_ROOT",
@@ -242,6 +277,23 @@ const VARIABLES: &[&str] = &[
     "REQUEST_LOG_ID",
     "CONN_LOG_ID",
 ];
+
+/// Tells whether a variable of rewriting has the form of a request field, but is none in Apache.
+fn is_unknown_field(name: &str) -> bool {
+    const KNOWN: [&str; 8] = [
+        "ACCEPT",
+        "COOKIE",
+        "FORWARDED",
+        "HOST",
+        "PROXY_CONNECTION",
+        "REFERER",
+        "USER_AGENT",
+        "",
+    ];
+    let upper = name.to_ascii_uppercase();
+    let field = upper.strip_prefix("HTTP_");
+    field.is_some_and(|field| !KNOWN.contains(&field) && !field.contains(':'))
+}
 
 fn is_variable(name: &str) -> bool {
     VARIABLES.contains(&name)

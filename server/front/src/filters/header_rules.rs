@@ -2,12 +2,15 @@
 
 use super::vary;
 use crate::request::variables::ExpressionVariables;
+use base64::engine::general_purpose::STANDARD;
+use base64::Engine;
 use mehari_config::{
-    Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Rules, Text,
-    VariableSource,
+    Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Piece,
+    Rules, Text, VariableSource,
 };
 use mehari_http::status;
 use mehari_pool::{HeadTable, TableMarks};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -44,8 +47,8 @@ pub fn change_request(
     variables: &ExpressionVariables,
 ) {
     for rule in rules {
-        if holds(&rule.condition, variables) {
-            change(rule, fields, variables);
+        if holds(&rule.condition, variables, variables) {
+            change(rule, value_of(rule, variables), fields, variables);
         }
     }
 }
@@ -144,15 +147,20 @@ fn change_tables(
         if tables == Tables::Server && !rule.always {
             continue;
         }
-        let holds = holds(&rule.condition, variables);
+        let changed = Changed {
+            variables,
+            tables: [&*fields, &*surviving],
+        };
+        let holds = holds(&rule.condition, variables, &changed);
+        let value = holds.then(|| value_of(rule, &changed)).flatten();
         push_vary(fields, variables);
         if !holds {
             continue;
         }
         if rule.always && !changes_type(rule, tables) {
-            change(rule, surviving, variables)
+            change(rule, value, surviving, variables)
         } else {
-            change(rule, fields, variables)
+            change(rule, value, fields, variables)
         }
     }
 }
@@ -163,6 +171,32 @@ fn changes_type(rule: &HeaderRule, tables: Tables) -> bool {
     use HeaderAction::{Edit, EditEvery, Set};
     let is_of_content = matches!(rule.action, Set | Edit | EditEvery);
     rule.name.eq_ignore_ascii_case("content-type") && (is_of_content || tables == Tables::Server)
+}
+
+/// The variables of a response whose fields rules have already changed.
+struct Changed<'a, 'v> {
+    variables: &'a ExpressionVariables<'v>,
+    /// The fields of the response, and those that survive an error.
+    tables: [&'a Fields; 2],
+}
+
+impl VariableSource for Changed<'_, '_> {
+    fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
+        let Piece::Response(name) = piece else {
+            return self.variables.put(piece, into);
+        };
+        let mut fields = self.tables.into_iter().flatten();
+        let found = fields.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
+        into.extend_from_slice(found.map_or(&[], |(_, value)| &value[..]));
+    }
+
+    fn admits(&self, path: &[u8], file: Option<&std::path::Path>) -> bool {
+        self.variables.admits(path, file)
+    }
+
+    fn note_varying(&self, field: Cow<'_, str>) {
+        self.variables.note_varying(field);
+    }
 }
 
 /// Adds the fields that conditions have read since the last call to Vary.
@@ -181,29 +215,61 @@ fn parse(lines: &[u8]) -> Fields {
     parsed.collect()
 }
 
-fn holds(condition: &Condition, variables: &ExpressionVariables) -> bool {
+fn holds(
+    condition: &Condition,
+    variables: &ExpressionVariables,
+    source: &dyn VariableSource,
+) -> bool {
     match condition {
         Condition::Always => true,
         Condition::Variable { name, set } => variables.environment(name).is_some() == *set,
-        Condition::Expression(expression) => expression.holds(variables),
+        Condition::Expression(expression) => expression.holds(source),
     }
 }
 
-fn change(rule: &HeaderRule, fields: &mut Fields, variables: &ExpressionVariables) {
+/// Returns the value of a rule, or the text that replaces what the rule's pattern matches.
+fn value_of(rule: &HeaderRule, source: &dyn VariableSource) -> Option<Vec<u8>> {
+    match &rule.value {
+        HeaderValue::Text(text) => Some(clean(text.of(source))),
+        HeaderValue::Edit(_, text) => Some(text.of(source)),
+        HeaderValue::Basic(user, password) => {
+            let user = user.of(source);
+            let pair = [&user[..], b":", &password.of(source)].concat();
+            let credentials = || format!("Basic {}", STANDARD.encode(pair)).into_bytes();
+            (!user.is_empty()).then(credentials)
+        }
+        HeaderValue::Echo(_) | HeaderValue::None => None,
+    }
+}
+
+fn change(
+    rule: &HeaderRule,
+    value: Option<Vec<u8>>,
+    fields: &mut Fields,
+    variables: &ExpressionVariables,
+) {
     let name = rule.name.as_bytes();
     let is = |known: &(Vec<u8>, Vec<u8>)| known.0.eq_ignore_ascii_case(name);
-    let value = match &rule.value {
-        HeaderValue::Text(text) => clean(text.of(variables)),
-        HeaderValue::Edit(pattern, text) => {
+    let value = value.unwrap_or_default();
+    match &rule.value {
+        HeaderValue::Edit(pattern, _) => {
+            let text = Text::groups(&String::from_utf8_lossy(&value));
             let every = rule.action == HeaderAction::EditEvery;
             for field in fields.iter_mut().filter(|field| is(field)) {
-                field.1 = clean(edited(&field.1, pattern, text, every, variables));
+                field.1 = clean(edited(&field.1, pattern, &text, every, variables));
             }
             return;
         }
-        HeaderValue::None => Vec::new(),
-    };
+        HeaderValue::Echo(pattern) => return echo(pattern, fields, variables),
+        HeaderValue::Basic(..) if value.is_empty() => return,
+        HeaderValue::Basic(..) | HeaderValue::Text(_) | HeaderValue::None => {}
+    }
     match rule.action {
+        HeaderAction::Note => {
+            if let Some((_, noted)) = fields.iter().find(|field| is(field)) {
+                variables.notes.borrow_mut().push((value, noted.clone()));
+            }
+        }
         HeaderAction::Set => {
             fields.retain(|field| !is(field));
             fields.push((name.to_vec(), value));
@@ -222,22 +288,14 @@ fn change(rule: &HeaderRule, fields: &mut Fields, variables: &ExpressionVariable
             }
         }
         HeaderAction::Unset => fields.retain(|field| !is(field)),
-        HeaderAction::Echo => echo(&rule.name, fields, variables),
-        HeaderAction::Edit | HeaderAction::EditEvery => {}
+        HeaderAction::Echo | HeaderAction::Edit | HeaderAction::EditEvery => {}
     }
 }
 
-/// Copies the fields of the request that match `pattern` to the response.
-fn echo(pattern: &str, fields: &mut Fields, variables: &ExpressionVariables) {
+/// Copies the fields of the request whose names match `pattern` to the response.
+fn echo(pattern: &Pattern, fields: &mut Fields, variables: &ExpressionVariables) {
     for (name, value) in variables.request.fields {
-        let matches = match pattern.strip_suffix('*') {
-            Some(start) => {
-                name.len() >= start.len()
-                    && name[..start.len()].eq_ignore_ascii_case(start.as_bytes())
-            }
-            None => name.eq_ignore_ascii_case(pattern.trim_matches(['^', '$']).as_bytes()),
-        };
-        if matches {
+        if pattern.matches(name) {
             fields.push((name.to_vec(), value.to_vec()));
         }
     }

@@ -308,7 +308,7 @@ impl RequestContext {
 
     pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
         self.settings = Some(route.settings.clone());
-        if shared.stats.log_needs.get().route {
+        if shared.stats.log_needs.get().route || !route.settings.rules.headers.is_empty() {
             self.route = Some(route.clone());
         }
     }

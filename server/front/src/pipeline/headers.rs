@@ -68,15 +68,23 @@ pub fn of_response<'r>(
     variables.came = context.time;
     variables.lasted = context.time.elapsed().unwrap_or_default();
     variables.set_env = &settings.programs.set_env;
+    if let Some(route) = context.route.as_deref() {
+        variables.file = &route.file;
+        variables.path_info = &route.path_info;
+    }
     *variables.varying.borrow_mut() = varying.to_vec();
     let tables = KnownTables {
         kind: tables,
         marks,
         noted: noted.iter().filter(|byte| **byte == b'\n').count(),
     };
-    Some(header_rules::change_response(
-        rules, tables, &variables, set,
-    ))
+    let changed = header_rules::change_response(rules, tables, &variables, set);
+    let notes = variables.notes.take();
+    if !notes.is_empty() {
+        // A page of an error has a response of its own, whose notes do not count.
+        context.record.notes.set(notes.into()).ok();
+    }
+    Some(changed)
 }
 
 /// Whether a rule has set `force-no-vary`, with which Apache sends no Vary.

@@ -5,7 +5,7 @@ mod report;
 use crate::content::media;
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::RuleState;
-use crate::request::variables::ExpressionVariables;
+use crate::request::variables::{ExpressionVariables, Note};
 use crate::request::{path_of, Fields, Peer, Request, Table};
 use crate::routing::Route;
 use crate::shared::watched::EndedRequest;
@@ -14,6 +14,8 @@ use mehari_config::{LogLevel, Site};
 use mehari_observe::{AccessEntry, ConditionVariables, Ending, Lookup, More, Origin};
 use mehari_pool::LogChanges;
 pub use report::LogReports;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,8 @@ pub struct AccessRecord {
     pub first: Option<Box<FirstResource>>,
     /// What Perl's handlers have changed that only the access line says.
     pub said: Option<Box<LogChanges>>,
+    /// What `Header note` has noted of the response.
+    pub notes: OnceCell<Rc<[Note]>>,
 }
 
 /// The resource of the client's request, before an internal redirect.
@@ -81,6 +85,7 @@ impl Default for AccessRecord {
             response: Vec::new(),
             first: None,
             said: None,
+            notes: OnceCell::new(),
         }
     }
 }
@@ -239,6 +244,12 @@ impl RequestContext {
         let type_line = first.map_or_else(Vec::new, |first| first.type_line());
         let variables =
             variables.map(|site| self.log_variables(shared, site, &request, &type_line));
+        let noted = self.record.notes.get().map_or(&[][..], |notes| &notes[..]);
+        let said_notes = said.map_or(&[][..], |said| &said.notes);
+        let notes: Cow<[Note]> = match noted {
+            [] => said_notes.into(),
+            noted => [noted, said_notes].concat().into(),
+        };
         let more = More {
             peer: peer.remote_addr.as_bytes(),
             peer_port: peer.remote_port,
@@ -250,7 +261,7 @@ impl RequestContext {
                 b"" => &self.record.response,
                 said => said,
             },
-            notes: said.map_or(&[], |said| &said.notes),
+            notes: &notes,
             method: said.and_then(|said| said.method.as_deref()),
             path: said.and_then(|said| said.path.as_deref()),
             removed: state.map_or(&[], |state| &state.removed),
@@ -337,6 +348,12 @@ impl RequestContext {
             came: self.time,
             lasted: self.record.elapsed(),
             is_before_redirect: first.is_some(),
+            notes: RefCell::new(
+                self.record
+                    .notes
+                    .get()
+                    .map_or_else(Vec::new, |all| all.to_vec()),
+            ),
             ..ExpressionVariables::new(
                 request,
                 site.host(self.host),

@@ -2,13 +2,15 @@
 
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
-use crate::request::{canonical, Request};
+use crate::request::{canonical, path_of, Request};
 use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
 use mehari_observe::Lookup;
 use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A text that a pattern has matched, and the pattern's groups in the text.
@@ -17,6 +19,9 @@ pub struct Match<'a> {
     pub text: &'a [u8],
     pub groups: &'a Groups,
 }
+
+/// The name of a note, and its value.
+pub type Note = (Vec<u8>, Vec<u8>);
 
 pub struct ExpressionVariables<'a> {
     pub request: &'a Request<'a>,
@@ -46,6 +51,8 @@ pub struct ExpressionVariables<'a> {
     pub is_lookup: bool,
     /// The fields of the request that conditions have read.
     pub varying: RefCell<Vec<String>>,
+    /// What `Header note` notes.
+    pub notes: RefCell<Vec<Note>>,
 }
 
 impl<'a> ExpressionVariables<'a> {
@@ -75,6 +82,7 @@ impl<'a> ExpressionVariables<'a> {
             is_before_redirect: false,
             is_lookup: false,
             varying: RefCell::default(),
+            notes: RefCell::default(),
         }
     }
 
@@ -169,7 +177,7 @@ impl<'a> ExpressionVariables<'a> {
         let peer = request.peer;
         let text: &[u8] = match name {
             "REQUEST_METHOD" => request.method,
-            "REQUEST_URI" => return into.extend_from_slice(&self.path()),
+            "REQUEST_URI" | "DOCUMENT_URI" => return into.extend_from_slice(&self.path()),
             "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => {
                 return into.extend_from_slice(&self.path())
             }
@@ -206,6 +214,9 @@ impl<'a> ExpressionVariables<'a> {
             "REQUEST_SCHEME" => canonical::scheme(request, &self.host.names),
             "HTTPS" if peer.tls.is_some() => b"on",
             "HTTPS" => b"off",
+            "HTTP2" if request.protocol.name().starts_with(b"HTTP/2") => b"on",
+            "HTTP2" => b"off",
+            "LAST_MODIFIED" => return last_modified(self.file, into),
             "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
             "IPV6" => b"off",
             "IS_SUBREQ" if self.is_within() || self.is_lookup => b"true",
@@ -322,6 +333,12 @@ impl VariableSource for ExpressionVariables<'_> {
             // Only expressions about health checks have it.
             Piece::CheckedBody => {}
             Piece::Environment(name) => into.extend(self.environment(name).unwrap_or_default()),
+            Piece::Note(name) => {
+                let notes = self.notes.borrow();
+                let is = |(known, _): &&Note| known.eq_ignore_ascii_case(name.as_bytes());
+                let note = notes.iter().rev().find(is);
+                into.extend_from_slice(note.map_or(&[], |(_, value)| value));
+            }
             Piece::Group(number) => self.group(self.groups, *number, into),
             Piece::Condition(number) => self.group(self.condition, *number, into),
             Piece::Call(function, text) => into.extend(function.apply(&text.of(self))),
@@ -356,6 +373,19 @@ impl VariableSource for ExpressionVariables<'_> {
         }
     }
 
+    /// Whether or not the file exists, the rules of its place decide.
+    fn admits(&self, path: &[u8], file: Option<&std::path::Path>) -> bool {
+        let Ok(path) = Path::decode(path_of(path)) else {
+            return false;
+        };
+        let path = String::from_utf8_lossy(&path.merged);
+        let file = match file {
+            Some(file) => Cow::Borrowed(file),
+            None => Cow::Owned(self.host.mapping.map(&path).file),
+        };
+        !self.host.settings(&path, Some(&file)).denied
+    }
+
     fn note_varying(&self, field: Cow<'_, str>) {
         self.varying.borrow_mut().push(field.into_owned());
     }
@@ -365,9 +395,20 @@ fn push(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(mehari_observe::Decimal::new(number).text());
 }
 
+/// Appends the time of a file's last change.
+fn last_modified(file: &[u8], into: &mut Vec<u8>) {
+    let found = std::fs::metadata(OsStr::from_bytes(file));
+    if let Ok(changed) = found.and_then(|found| found.modified()) {
+        moment("TIME", changed.into(), into);
+    }
+}
+
 /// Appends the value of `TIME`, `TIME_YEAR` and so on, in UTC.
 fn time(name: &str, into: &mut Vec<u8>) {
-    let now = ::time::OffsetDateTime::now_utc();
+    moment(name, ::time::OffsetDateTime::now_utc(), into);
+}
+
+fn moment(name: &str, now: ::time::OffsetDateTime, into: &mut Vec<u8>) {
     let (year, month, day) = now.to_calendar_date();
     let (hour, minute, second) = now.to_hms();
     let month = u8::from(month);

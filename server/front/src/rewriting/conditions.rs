@@ -1,9 +1,7 @@
 //! Evaluates the conditions of a rule, and gives conditions and targets their values.
 
-use crate::request::path_of;
 use crate::request::variables::{ExpressionVariables, Match};
 use mehari_config::{Check, Escape, Groups, RewriteCondition, VariableSource};
-use mehari_http::path::Path;
 use std::borrow::Cow;
 
 use super::Run;
@@ -108,16 +106,6 @@ impl<'s> ExpressionVariables<'s> {
     }
 }
 
-/// Whether a sub-request for the path would be admitted, whether or not the file exists.
-fn is_open(target: &[u8], variables: &ExpressionVariables) -> bool {
-    let Ok(path) = Path::decode(path_of(target)) else {
-        return false;
-    };
-    let path = String::from_utf8_lossy(&path.merged);
-    let file = variables.host.mapping.map(&path).file;
-    !variables.host.settings(&path, Some(&file)).denied
-}
-
 fn check(
     condition: &RewriteCondition,
     variables: &ExpressionVariables,
@@ -132,7 +120,7 @@ fn check(
             test.passes(&subject, variables as &dyn VariableSource),
             None,
         ),
-        Check::Path => (is_open(&subject, variables), None),
+        Check::Path => (variables.admits(&subject, None), None),
         Check::Compare(comparison) => (comparison.holds(&subject), None),
         Check::Expression(expression) => (expression.holds(variables), None),
     };

@@ -24,7 +24,9 @@ pub fn choose(
     match configured(settings, &found.file) {
         Some(handler) if is_refused(handler, settings, alias_script) => Err(NOT_HERE),
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
-        Some(Handler::Named(_)) => Err(NO_ACTION),
+        Some(Handler::Named(name)) if is_of_programs(name) => Err(NO_ACTION),
+        Some(Handler::Named(_)) if is_source(found) => Err(SOURCE),
+        Some(Handler::Named(_)) => Ok(Handler::File),
         Some(Handler::File) if is_source(found) => Err(SOURCE),
         Some(Handler::Script(rung)) => Ok(Handler::Script(possible_rung(*rung, found))),
         Some(handler) => Ok(handler.clone()),
@@ -34,6 +36,12 @@ pub fn choose(
             None => Ok(Handler::File),
         },
     }
+}
+
+/// Whether the handler's name is one of programs, such as `application/x-httpd-php`, so that the
+/// files are not for clients. Apache sends the files of other names.
+fn is_of_programs(name: &str) -> bool {
+    name.contains('/') || mehari_config::is_name_of_programs(name)
 }
 
 /// Whether the file is executable and has a script's suffix. Such a file is a program, and its

@@ -5,6 +5,7 @@ use super::super::row::*;
 use super::health;
 use super::url::{self, Url};
 use crate::arguments::duration;
+use crate::environment::Environment;
 use crate::{BackEnd, Method, NamedChecks, Site, Standing, Upstream};
 use std::time::Duration;
 
@@ -27,6 +28,12 @@ const MEMBER_NAMES: &[&str] = &[
     "flushpackets",
     "acquire",
     "ping",
+    "upgrade",
+    "iobuffersize",
+    "receivebuffersize",
+    "responsefieldsize",
+    "addressttl",
+    "flushwait",
 ];
 const BALANCER_NAMES: &[&str] = &[
     "lbmethod",
@@ -35,6 +42,10 @@ const BALANCER_NAMES: &[&str] = &[
     "backlog",
     "timeout",
     "maxattempts",
+    "growth",
+    "nonce",
+    "scolonpathdelim",
+    "forcerecovery",
 ];
 
 pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
@@ -68,9 +79,41 @@ pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 pub fn set(target: &mut Target, arguments: &Arguments) -> Applied {
+    if let (None, Some(url)) = (&target.environment.balancer, &target.environment.back_end) {
+        return set_back_end(target.site, arguments, url);
+    }
     let (name, at) = balancer(target, arguments)?;
     for index in at..arguments.words.len() {
         balancer_parameter(target.site, &name, arguments, index)?;
+    }
+    Ok(())
+}
+
+/// Sets the parameters of `<Proxy URL NAME=VALUE...>`.
+pub fn set_in_head(site: &mut Site, environment: &Environment, arguments: &Arguments) -> Applied {
+    match (&environment.balancer, &environment.back_end) {
+        (Some(name), _) => {
+            let mut all = 0..arguments.words.len();
+            all.try_for_each(|index| balancer_parameter(site, name, arguments, index))
+        }
+        (None, Some(url)) => set_back_end(site, arguments, url),
+        (None, None) => Err(arguments.fault(0, "expected `<Proxy *>` and no more")),
+    }
+}
+
+/// Sets the parameters of a single back end.
+fn set_back_end(site: &mut Site, arguments: &Arguments, url: &str) -> Applied {
+    let Some(mut url) = url::read(url) else {
+        let message = format!("expected a section of one back end, not of `{url}`");
+        return Err(arguments.fault(0, message));
+    };
+    url.path.clear();
+    let name = super::passes::add_single_upstream(site, back_end(url));
+    let checks = site.back_ends.checks.clone();
+    for index in 0..arguments.words.len() {
+        if let Some(member) = upstream(site, &name).members.first_mut() {
+            member_parameter(member, &checks, arguments, index)?;
+        }
     }
     Ok(())
 }
@@ -173,7 +216,8 @@ pub fn member_parameter(
         "disablereuse" => member.reuse = !value.flag()?,
         "enablereuse" => member.reuse = value.flag()?,
         "status" => member.standing = standing(&value, member.standing)?,
-        // These have no effect: connections are always kept, and responses are forwarded at once.
+        // These have no effect: connections are always kept, responses are forwarded at once, every
+        // upgrade is forwarded, and buffers have their own sizes.
         _ => {}
     }
     Ok(())
@@ -207,7 +251,10 @@ pub fn balancer_parameter(
         "nofailover" => upstream.no_failover = value.flag()?,
         "backlog" => upstream.queue = value.number(0, 1_000_000)?,
         "timeout" => upstream.queue_timeout = value.time()?,
-        _ => upstream.attempts = value.number(0, 100)?,
+        "maxattempts" => upstream.attempts = value.number(0, 100)?,
+        // These have no effect: members cannot be added, there is no page with forms, a route ends
+        // at `;` or at the end, and a group without a healthy member is always tried again.
+        _ => {}
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ fn proxied(
     at: usize,
     from: PassFrom,
 ) -> Result<Proxied, Fault> {
-    let text = arguments.filled(at)?;
+    let (text, inserted) = split_at_group(arguments.filled(at)?, &from);
     let mut raw = false;
     let site = &mut *target.site;
     let (upstream, alone, to) = match url::place(arguments, UrlArgument { argument: at, text })? {
@@ -80,7 +80,7 @@ fn proxied(
             (name, true, String::new())
         }
         ProxyTarget::BackEnd(mut url) => {
-            let path = std::mem::take(&mut url.path);
+            let path = std::mem::take(&mut url.path) + inserted;
             let member = members::back_end(url);
             (add_single_upstream(site, member), true, path)
         }
@@ -89,6 +89,8 @@ fn proxied(
         let word = arguments.filled(index)?;
         if word.eq_ignore_ascii_case("nocanon") {
             raw = true;
+        } else if is_interpolation(word) {
+            continue;
         } else if !alone {
             members::balancer_parameter(site, &upstream, arguments, index)?;
         } else {
@@ -107,6 +109,55 @@ fn proxied(
     })
 }
 
+/// Splits `http://host$1` into the URL of the host and the path, if the path begins with a slash in
+/// any case: the pattern begins with the group, and the group with a slash. A client could choose
+/// the host otherwise.
+fn split_at_group<'t>(text: &'t str, from: &PassFrom) -> (&'t str, &'t str) {
+    let host = text.find("://").map_or(0, |at| at + 3);
+    let end = text[host..].find(['/', '$']).map(|at| host + at);
+    match (end, from) {
+        (Some(at), PassFrom::Match(pattern))
+            if text[at..].starts_with("$1") && begins_with_slash(&pattern.to_string()) =>
+        {
+            text.split_at(at)
+        }
+        _ => (text, ""),
+    }
+}
+
+/// Tells whether a pattern begins with a group that begins with a slash in every match.
+fn begins_with_slash(pattern: &str) -> bool {
+    let Some(group) = pattern.strip_prefix("^(/") else {
+        return false;
+    };
+    let mut depth = 1;
+    let mut characters = group.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => {
+                characters.next();
+            }
+            // Another branch of the group may begin with anything.
+            '|' if depth == 1 => return false,
+            '[' => {
+                // A class may begin with `]`, and parentheses are plain characters in it.
+                let mut class = characters.by_ref().skip_while(|(_, c)| *c == '^').skip(1);
+                if !class.any(|(_, c)| c == ']') {
+                    return false;
+                }
+            }
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let rest = &group[at + 1..];
+            return !rest.starts_with(['?', '*', '+', '{']) && !rest.contains('|');
+        }
+    }
+    false
+}
+
 /// Remembers the position where an upstream was named, in case the upstream is never defined.
 fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &str) {
     let at = arguments
@@ -117,7 +168,7 @@ fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &st
 }
 
 /// Adds an upstream with a single back end, and returns the name of the upstream.
-fn add_single_upstream(site: &mut Site, member: BackEnd) -> String {
+pub fn add_single_upstream(site: &mut Site, member: BackEnd) -> String {
     let name = member.name();
     let upstream = members::upstream(site, &name);
     if upstream.members.is_empty() {
@@ -164,8 +215,17 @@ pub fn upstream(
     Ok(upstream)
 }
 
+/// Tells whether the word wants variables in a URL. They count only with
+/// `ProxyPassInterpolateEnv On`, which is refused.
+fn is_interpolation(word: &str) -> bool {
+    word.eq_ignore_ascii_case("interpolate")
+}
+
 pub fn reverse(target: &mut Target, arguments: &Arguments) -> Applied {
-    let (path, at) = match (&target.scope, arguments.words.len()) {
+    let mut words = arguments.words.iter();
+    let count = words.position(|word| is_interpolation(&word.text));
+    let count = count.unwrap_or(arguments.words.len());
+    let (path, at) = match (&target.scope, count) {
         (Some(Scope::Location(path)), 1) => (path.clone(), 0),
         (_, 1) => {
             let message = format!(
