@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::environment::{Environment, IncludeRequest};
+use crate::environment::{Environment, IncludeRequest, WantedAction};
 use crate::include::{self, MOST_FILES};
 use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
@@ -151,7 +151,7 @@ struct Unchecked {
     /// The first line with a managed domain, which needs MDCertificateAgreement.
     managed: Option<(PathBuf, At)>,
     /// Handler names that need an `Action`.
-    wants_action: Vec<(String, PathBuf, Fault)>,
+    wants_action: Vec<(WantedAction, PathBuf)>,
 }
 
 /// A host that is being read, and its changes outside of sections.

@@ -50,7 +50,7 @@ pub const GROUP: Group = Group {
         )
         .htaccess(FILE_INFO)
         .otherwise("None")
-        .example("text/plain", "text"),
+        .example("text/plain", "text/"),
         Directive::everywhere(
             "DefaultType",
             words("None|MEDIA/TYPE", 1, 1),
@@ -67,7 +67,7 @@ pub const GROUP: Group = Group {
         )
         .htaccess(FILE_INFO)
         .otherwise("None")
-        .example("None", "text"),
+        .example("None", "text/"),
         Directive::server(
             "TypesConfig",
             Shape::Path,
@@ -204,7 +204,7 @@ pub const GROUP: Group = Group {
         )
         .htaccess(FILE_INFO)
         .otherwise("a built-in table")
-        .example("text/x-perl-source .pod", "perl .pod"),
+        .example("text/x-perl-source .pod", "perl/ .pod"),
     ],
 };
 

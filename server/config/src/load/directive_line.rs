@@ -121,10 +121,9 @@ impl Reader<'_> {
                 at,
             });
         }
-        for (name, fault) in self.environment.wants_action.drain(..) {
-            self.unchecked
-                .wants_action
-                .push((name, self.file.clone(), fault));
+        for wanted in self.environment.wants_action.drain(..) {
+            let file = self.file.clone();
+            self.unchecked.wants_action.push((wanted, file));
         }
         if let Some(request) = self.environment.used.take() {
             return self.use_macro(request);

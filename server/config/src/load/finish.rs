@@ -132,15 +132,16 @@ impl Reader<'_> {
 
     /// Reports each handler name that neither Mehari nor an `Action` defines.
     pub(super) fn check_handler_names(&mut self) {
-        for (name, file, fault) in std::mem::take(&mut self.unchecked.wants_action) {
-            if !self
-                .environment
-                .definitions
-                .actions
-                .contains(&name.to_ascii_lowercase())
-            {
+        for (wanted, file) in std::mem::take(&mut self.unchecked.wants_action) {
+            let actions = &self.environment.definitions.actions;
+            let name = wanted.name.to_ascii_lowercase();
+            let may_be_missing = || {
+                let known = actions.iter().map(String::as_str);
+                wanted.may_be_missing && crate::nearest(&name, known).is_none()
+            };
+            if !actions.contains(&name) && !may_be_missing() {
                 self.file = file;
-                self.refuse(fault);
+                self.refuse(wanted.fault);
             }
         }
     }
