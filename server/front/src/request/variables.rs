@@ -101,6 +101,7 @@ impl<'a> ExpressionVariables<'a> {
             file,
             path_info,
             varying: RefCell::default(),
+            notes: RefCell::default(),
             ..*self
         }
     }
