@@ -51,6 +51,22 @@ const FORMS: &[(&str, &[&str])] = &[
     ("SetHandler unheard-of\n", &["/page.html", "/missing"]),
     ("Require ssl\n", &["/page.html"]),
     ("AddType plain .html\n", &["/page.html"]),
+    (
+        "<Location />\nAuthBasicFake \"%{tolower:DEMO}\" secret\n</Location>\n\
+         <Location /folder>\nAuthBasicFake Off\n</Location>\n\
+         <Location /listed>\nAuthBasicFake demo \"%{QUERY_STRING}\"\n</Location>\n\
+         <Location /guarded>\nAuthBasicFake \"%{QUERY_STRING}\"\n</Location>\n\
+         Header set X-Seen \"expr=%{req:Authorization}\"\n",
+        &[
+            "/page.html",
+            "/folder/one.txt",
+            "/guarded",
+            "/guarded?ann",
+            "/guarded Authorization: Basic eDp5",
+            "/folder/one.txt Authorization: Basic eDp5",
+            "/listed/one.txt Authorization: Basic eDp5",
+        ],
+    ),
     // <Location> comes after <Proxy>. Nobody listens at port 9.
     (
         "ProxyPass /closed http://127.0.0.1:9/\nProxyPass /open http://127.0.0.1:9/\n\
@@ -81,6 +97,7 @@ fn site(lines: &str) -> mehari_harness::Builder {
         .file("htdocs/page.html", "page\n")
         .file("htdocs/guarded", "guarded\n")
         .file("htdocs/folder/one.txt", "one\n")
+        .file("htdocs/listed/one.txt", "one\n")
         .conf(&format!("{modules}{lines}"))
 }
 

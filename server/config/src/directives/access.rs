@@ -167,7 +167,7 @@ pub const GROUP: Group = Group {
             words("Off|USER [PASSWORD]", 1, 2),
             "The user and the password that a back end gets in the field Authorization. Both may \
              be expressions, such as `%{SSL_CLIENT_S_DN_Email}`. The default of PASSWORD is \
-             `password`. If USER is empty, the field stays as it is.",
+             `password`. If one of them is empty, the back end gets no such field.",
             super::headers::fake,
         )
         .htaccess(AUTH)

@@ -233,10 +233,11 @@ fn value_of(rule: &HeaderRule, source: &dyn VariableSource) -> Option<Vec<u8>> {
         HeaderValue::Text(text) => Some(clean(text.of(source))),
         HeaderValue::Edit(_, text) => Some(text.of(source)),
         HeaderValue::Basic(user, password) => {
-            let user = user.of(source);
-            let pair = [&user[..], b":", &password.of(source)].concat();
+            let (user, password) = (user.of(source), password.of(source));
+            let pair = [&user[..], b":", &password].concat();
             let credentials = || format!("Basic {}", STANDARD.encode(pair)).into_bytes();
-            (!user.is_empty()).then(credentials)
+            let are_known = !user.is_empty() && !password.is_empty();
+            are_known.then(credentials)
         }
         HeaderValue::Echo(_) | HeaderValue::None => None,
     }
@@ -261,7 +262,7 @@ fn change(
             return;
         }
         HeaderValue::Echo(pattern) => return echo(pattern, fields, variables),
-        HeaderValue::Basic(..) if value.is_empty() => return,
+        HeaderValue::Basic(..) if value.is_empty() => return fields.retain(|field| !is(field)),
         HeaderValue::Basic(..) | HeaderValue::Text(_) | HeaderValue::None => {}
     }
     match rule.action {
