@@ -201,10 +201,8 @@ fn one_process_serves_the_requests_and_does_not_grow() {
         0
     };
     let (before, after) = (before.expect("a size"), size().expect("a size"));
-    assert!(
-        (before..=before + more).contains(&after),
-        "{before} {after}"
-    );
+    // A page that requests no longer write belongs to the picture again.
+    assert!(after <= before + more, "{before} {after}");
     all_memory_was_put_back(&server);
 }
 
