@@ -59,6 +59,19 @@ impl Includes {
         media_type: Option<&str>,
         mode: impl FnOnce() -> u32,
     ) -> bool {
+        let is_html = media_type.is_some_and(|media_type| bare(media_type) == "text/html");
+        self.are_for_program(file, media_type, || is_html && mode() & 0o100 != 0)
+    }
+
+    /// Tells whether a program's response is parsed. `media_type`: the type of the response, if
+    /// `AddOutputFilterByType` may choose it. Calls `runs_as_html` only if `XBitHack` decides: it
+    /// tells whether the program's file has an HTML name and may be executed by its owner.
+    pub fn are_for_program(
+        &self,
+        file: &[u8],
+        media_type: Option<&str>,
+        runs_as_html: impl FnOnce() -> bool,
+    ) -> bool {
         if self.are_off() {
             return false;
         }
@@ -69,15 +82,12 @@ impl Includes {
             let mut known = self.suffixes.iter();
             known.any(|known| known.as_bytes().eq_ignore_ascii_case(suffix))
         };
-        let bare = media_type.and_then(|text| text.split(';').next());
-        let bare = bare.map(|text| text.trim().to_ascii_lowercase());
+        let bare = media_type.map(bare);
         let of_type = |known: &String| bare.as_ref() == Some(known);
         self.always
             || suffixes.any(has)
             || self.types.iter().any(of_type)
-            || (self.by_mode != ByMode::Off
-                && bare.as_deref() == Some("text/html")
-                && mode() & 0o100 != 0)
+            || (self.by_mode != ByMode::Off && runs_as_html())
     }
 
     pub(crate) fn change(&mut self, change: &IncludesChange) {
@@ -93,6 +103,12 @@ impl Includes {
             IncludesChange::Undefined(text) => self.undefined = Some(text.clone()),
         }
     }
+}
+
+/// Returns a media type without parameters, in lower case.
+fn bare(media_type: &str) -> String {
+    let bare = media_type.split(';').next().unwrap_or_default();
+    bare.trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]

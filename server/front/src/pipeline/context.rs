@@ -34,7 +34,7 @@ pub struct RequestContext {
     pub host: u32,
     /// The settings of the request's route, once the route is found. They define the error pages.
     pub settings: Option<Arc<Settings>>,
-    /// The route of the request, if a log needs it.
+    /// The route of the request, if a log or a filter needs it.
     pub route: Option<Rc<Route>>,
     /// The internal redirect, if any.
     pub redirect: Option<Redirect>,
@@ -308,9 +308,9 @@ impl RequestContext {
 
     pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
         self.settings = Some(route.settings.clone());
-        if shared.stats.log_needs.get().route {
-            self.route = Some(route.clone());
-        }
+        let is_needed =
+            shared.stats.log_needs.get().route || !route.settings.output.includes.are_off();
+        self.route = is_needed.then(|| route.clone());
     }
 
     /// Whether edge scripts must see the response's head.

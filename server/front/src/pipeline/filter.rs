@@ -1,16 +1,21 @@
-//! Adds the output filters of a place to a response: [`edit`] applies the rules of `Substitute`,
-//! and [`apply`] compresses the result.
+//! Adds the output filters of a place to a response: [`render`] processes server-side includes,
+//! [`edit`] applies the rules of `Substitute`, and [`apply`] compresses the result.
 
 use super::client::ClientStream;
 use crate::content::Answer;
 use crate::filters::{self, Editor, Plan, IN_PLACE};
-use crate::handlers::{fault, Backend, Fault, Filtered, HandlerOutcome};
-use crate::pipeline::{RequestContext, RequestSource};
+use crate::handlers::{fault, ssi, Backend, Fault, Filtered, HandlerOutcome};
+use crate::pipeline::included::Inside;
+use crate::pipeline::{rules, RequestContext, RequestSource};
 use crate::request::Request;
+use crate::routing::Route;
 use mehari_config::{Coding, Settings};
 use mehari_http::header_block::{self, HeaderBlock};
+use mehari_http::status;
 use mehari_pool::Head;
 use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
 /// Returns an answer of the front, as a back end if the rules of `Substitute` change the answer.
@@ -29,6 +34,59 @@ pub fn answered(
     } else {
         HandlerOutcome::Answer(answer)
     }
+}
+
+/// Processes the elements of server-side includes in a program's response, and changes the head
+/// accordingly.
+///
+/// # Errors
+/// The page has failed before anything of it could be sent.
+pub async fn render<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    head: &mut Head,
+    lines: &mut HeaderBlock,
+    backend: &mut Backend,
+) -> Result<(), Fault> {
+    let settings = context.settings.as_ref();
+    // The front has processed the elements of its own answers.
+    let is_off = settings.is_none_or(|settings| settings.output.includes.are_off());
+    if is_off || matches!(backend, Backend::Answered(_)) {
+        return Ok(());
+    }
+    let Some(route) = route(context) else {
+        return Ok(());
+    };
+    let request = client.request(context);
+    if !filters::renders(&request, &route, head) {
+        return Ok(());
+    }
+    let kept = head.lines.split_inclusive(|byte| *byte == b'\n');
+    let kept = kept.filter(|line| !OF_THE_WHOLE.iter().any(|name| has_name(line, name)));
+    head.lines = kept.flatten().copied().collect();
+    ssi::add_date(&route, &mut head.lines);
+    head.content_length = None;
+    *lines = header_block::validate(&head.lines).unwrap_or_default();
+    if status::has_no_body(head.status) {
+        return Ok(());
+    }
+    let mut rendering = ssi::begin_program(client.shared(), &request, &route, Box::new(Inside));
+    poll_fn(|cx| Poll::Ready(rendering.begin(backend, cx))).await?;
+    backend.wrap(|inner| Filtered::rendering(inner, rendering));
+    Ok(())
+}
+
+/// The fields of a program's response that do not fit the rendered page.
+const OF_THE_WHOLE: [&[u8]; 3] = [b"content-length", b"etag", b"last-modified"];
+
+/// Returns the route of the place whose settings hold: that which Perl handlers have chosen, or
+/// that of the request.
+fn route(context: &RequestContext) -> Option<Rc<Route>> {
+    let settings = context.settings.as_ref()?;
+    let chosen = context.rule_state.as_deref().and_then(rules::noted_place);
+    let known = [chosen, context.route.clone()].into_iter().flatten();
+    let mut known = known.filter(|route| Arc::ptr_eq(&route.settings, settings));
+    known.next()
 }
 
 /// Applies the rules of `Substitute` to a response, and changes the head accordingly.

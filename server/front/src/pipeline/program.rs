@@ -110,6 +110,9 @@ pub async fn answer<C: ClientStream>(
         let cache = &client.shared().cache;
         cache.purge_said(&client.request(context), &head.lines, &lines);
     }
+    if let Err(fault) = filter::render(client, context, &mut head, &mut lines, backend).await {
+        return Ok(Some(page_of_fault(client, context, fault)));
+    }
     if let Err(fault) = filter::edit(client, context, &mut head, &mut lines, backend).await {
         return Ok(Some(page_of_fault(client, context, fault)));
     }
