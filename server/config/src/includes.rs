@@ -52,6 +52,23 @@ impl Includes {
         !self.allowed || (none && self.by_mode == ByMode::Off)
     }
 
+    /// Tells whether the filter stands behind the handler of a file, even if the options or the type
+    /// of the response then remove it. As in Apache, no response on its way to the filter meets a
+    /// condition of its request.
+    pub fn are_inserted(&self, file: &[u8]) -> bool {
+        self.always || !self.types.is_empty() || self.have_suffix_of(file)
+    }
+
+    fn have_suffix_of(&self, file: &[u8]) -> bool {
+        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        // Any suffix of a file name counts, as for media types.
+        let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
+        suffixes.any(|suffix| {
+            let mut known = self.suffixes.iter();
+            known.any(|known| known.as_bytes().eq_ignore_ascii_case(suffix))
+        })
+    }
+
     /// Tells whether a file is parsed. Calls `mode` only if the file's permissions decide.
     pub fn are_for(
         &self,
@@ -75,17 +92,10 @@ impl Includes {
         if self.are_off() {
             return false;
         }
-        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        // Any suffix of a file name counts, as for media types.
-        let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
-        let has = |suffix: &[u8]| {
-            let mut known = self.suffixes.iter();
-            known.any(|known| known.as_bytes().eq_ignore_ascii_case(suffix))
-        };
         let bare = media_type.map(bare);
         let of_type = |known: &String| bare.as_ref() == Some(known);
         self.always
-            || suffixes.any(has)
+            || self.have_suffix_of(file)
             || self.types.iter().any(of_type)
             || (self.by_mode != ByMode::Off && runs_as_html())
     }

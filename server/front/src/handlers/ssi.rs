@@ -35,6 +35,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
+use element::folder_of;
 use variables::{TooLong, Variables};
 
 /// The response of an included path.
@@ -250,13 +251,21 @@ fn begin(
     }
     let cgi = &shared.backends.cgi;
     gateway::variables::each(request, route, &shared.site(), cgi, &mut put);
+    let state = request.rule_state;
+    for (name, value) in state.into_iter().flat_map(|state| &state.told) {
+        put(name, value);
+    }
+    for name in state.into_iter().flat_map(|state| &state.removed) {
+        variables.forget(name);
+    }
     let document = Document::of(request.resource, route);
     // These variables are missing in the page too if they exceed the limit.
     variables.modified = modified;
     let _ = describe(&mut variables, request, route);
     // As in Apache, the parts see the variables of `SetEnv` at the page's place.
     let set = settings.programs.set_env.iter();
-    let set = set.filter(|(name, _)| !settings.is_for_perl(name));
+    let is_told = |name: &str| state.is_some_and(|state| state.is_told(name.as_bytes()));
+    let set = set.filter(|(name, _)| !settings.is_for_perl(name) && !is_told(name));
     let base = OwnedRequest::of(request, Some(fields_for_parts(request)));
     let base = base.with_variables(set);
     let render = Render::new(shared.clone(), base, variables, subrequests);
@@ -349,11 +358,15 @@ pub fn add_date(route: &Route, lines: &mut Vec<u8>) {
     }
 }
 
-/// Returns the date of a program's file. As in Apache, the date is that of the epoch if there is no
-/// file.
+/// Returns the date of a program's file. As in Apache, the date is that of the folder if there is
+/// no file, and that of the epoch if there is no folder either.
 fn modified(file: &[u8]) -> SystemTime {
-    let found = std::fs::metadata(OsStr::from_bytes(file));
-    let modified = found.and_then(|found| found.modified());
+    let folder = folder_of(file);
+    let date = |path: &[u8]| {
+        let found = std::fs::metadata(OsStr::from_bytes(path)).ok()?;
+        found.modified().ok()
+    };
+    let modified = date(file).or_else(|| date(folder));
     modified.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 

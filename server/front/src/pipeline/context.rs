@@ -308,8 +308,9 @@ impl RequestContext {
 
     pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
         self.settings = Some(route.settings.clone());
-        let is_needed =
-            shared.stats.log_needs.get().route || !route.settings.output.includes.are_off();
+        let includes = &route.settings.output.includes;
+        let is_filtered = !includes.are_off() || includes.are_inserted(&route.file);
+        let is_needed = shared.stats.log_needs.get().route || is_filtered;
         self.route = is_needed.then(|| route.clone());
     }
 
@@ -346,7 +347,11 @@ impl RequestContext {
     fn note_told(&mut self, told: Option<Box<RequestNews>>) {
         if let Some(told) = told {
             self.note_user(told.user);
+            let variables = told.changes.variables.clone();
             self.note_changes(told.changes);
+            if let Some(state) = &mut self.rule_state {
+                state.told = variables;
+            }
             self.declined.moved = told.moved;
         }
     }

@@ -48,15 +48,14 @@ pub async fn render<C: ClientStream>(
     lines: &mut HeaderBlock,
     backend: &mut Backend,
 ) -> Result<(), Fault> {
-    let settings = context.settings.as_ref();
     // The front has processed the elements of its own answers.
-    let is_off = settings.is_none_or(|settings| settings.output.includes.are_off());
-    if is_off || matches!(backend, Backend::Answered(_)) {
+    if matches!(backend, Backend::Answered(_)) {
         return Ok(());
     }
     let Some(route) = route(context) else {
         return Ok(());
     };
+    head.may_be_conditional &= !route.settings.output.includes.are_inserted(&route.file);
     let request = client.request(context);
     if !filters::renders(&request, &route, head) {
         return Ok(());

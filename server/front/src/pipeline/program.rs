@@ -68,6 +68,10 @@ pub async fn answer<C: ClientStream>(
             context.cache.fill_lock = fill_lock;
             let (shared, asked) = (client.shared().clone(), client.target().to_vec());
             rules::answer_worker(&shared, context, &asked, client, (backend, left)).await;
+            // The variables of `SetEnv` follow.
+            if let Some(state) = &mut context.rule_state {
+                state.told.clear();
+            }
             return Box::pin(answer(client, context, backend)).await;
         }
         Ok(BackendHead::Page(status)) => return Ok(Some(page(client, context, status))),

@@ -48,6 +48,12 @@ impl Variables {
         Ok(())
     }
 
+    pub fn forget(&mut self, name: &[u8]) {
+        if let Some(value) = self.known.remove(name) {
+            self.size -= name.len() + value.len();
+        }
+    }
+
     /// Calls `take` with each variable that was set since the last call.
     pub fn take_changed(&mut self, mut take: impl FnMut(&[u8], &[u8])) {
         for name in std::mem::take(&mut self.changed) {
