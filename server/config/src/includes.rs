@@ -9,6 +9,12 @@ pub struct Includes {
     pub may_exec: bool,
     /// `SetOutputFilter INCLUDES`
     pub always: bool,
+    /// Whether the filter comes after Perl's output filters, because `PerlSetOutputFilter` names it
+    /// after a `PerlOutputFilterHandler`. Otherwise the filter comes before them.
+    pub after_perl: bool,
+    /// Whether a `PerlOutputFilterHandler` has been read.
+    #[serde(skip)]
+    has_perl_filter: bool,
     /// `AddOutputFilter INCLUDES`: suffixes without the dot, in lower case.
     pub suffixes: Vec<String>,
     /// `AddOutputFilterByType INCLUDES`: media types in lower case.
@@ -36,6 +42,8 @@ pub enum ByMode {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum IncludesChange {
     Always(bool),
+    /// `PerlSetOutputFilter INCLUDES`, which stands among Perl's output filters.
+    AmongPerl,
     Suffix(String),
     ForgetSuffix(String),
     Type(String),
@@ -100,9 +108,17 @@ impl Includes {
             || (self.by_mode != ByMode::Off && runs_as_html())
     }
 
+    /// Notes that a Perl output filter stands at this point of the configuration.
+    pub(crate) fn note_perl_filter(&mut self) {
+        self.has_perl_filter = true;
+    }
+
     pub(crate) fn change(&mut self, change: &IncludesChange) {
         match change {
-            IncludesChange::Always(always) => self.always = *always,
+            IncludesChange::Always(always) => (self.always, self.after_perl) = (*always, false),
+            IncludesChange::AmongPerl => {
+                (self.always, self.after_perl) = (true, self.has_perl_filter);
+            }
             IncludesChange::Suffix(suffix) => self.suffixes.push(suffix.clone()),
             IncludesChange::ForgetSuffix(suffix) => self.suffixes.retain(|known| known != suffix),
             IncludesChange::Type(name) => self.types.push(name.clone()),

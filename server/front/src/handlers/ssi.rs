@@ -67,7 +67,8 @@ pub trait Subrequests {
 
 /// The most bytes of a page, before and after rendering.
 pub const MOST: usize = 16 << 20;
-/// Starts to render the file if includes are configured for it. `None`: the file is sent unparsed.
+/// Starts to render the file if includes are configured for it. `None`: the file is sent unparsed,
+/// or Perl's output filters come before the filter INCLUDES.
 pub fn begin_page(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -75,7 +76,9 @@ pub fn begin_page(
     target: &FileTarget,
     subrequests: Box<dyn Subrequests>,
 ) -> Option<Result<HandlerOutcome, Problem>> {
+    let is_later = route.is_filtered() && route.settings.output.includes.after_perl;
     if route.settings.output.includes.are_off()
+        || is_later
         || !matches!(request.method, b"GET" | b"HEAD" | b"POST")
     {
         return None;

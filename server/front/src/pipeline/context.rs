@@ -3,7 +3,8 @@
 
 use super::log::{AccessRecord, FirstResource, LogReports};
 use crate::cache::{CacheStatus, FillLock};
-use crate::handlers::{through, Backend, HandlerOutcome};
+use crate::handlers::through::{self, Before};
+use crate::handlers::{Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
 use crate::request::{Peer, Protocol, Redirect, REDIRECTS};
 use crate::routing::Route;
@@ -249,11 +250,16 @@ impl RequestContext {
 
     /// Arranges that the worker that has declined the request learns what the front responds, or
     /// that the response passes the worker's filters. The worker waits for the head of an answer,
-    /// or for the whole response of a program or a back end, but never for a slow client. Returns
-    /// the remaining work.
-    pub fn report_to_worker(&mut self, backend: Backend, work: HandlerOutcome) -> HandlerOutcome {
+    /// or for the whole response of a program or a back end, but never for a slow client. `before`:
+    /// the filter before the worker's filters. Returns the remaining work.
+    pub fn report_to_worker(
+        &mut self,
+        backend: Backend,
+        work: HandlerOutcome,
+        before: Option<Before>,
+    ) -> HandlerOutcome {
         let (exchange, work) = match backend {
-            Backend::Perl(exchange, _) => match through::begin(exchange, work) {
+            Backend::Perl(exchange, _) => match through::begin(exchange, work, before) {
                 Ok(work) => return work,
                 Err(parts) => parts,
             },

@@ -4,9 +4,11 @@
 use super::client::ClientStream;
 use crate::content::Answer;
 use crate::filters::{self, Editor, Plan, IN_PLACE};
+use crate::handlers::through::Before;
 use crate::handlers::{fault, ssi, Backend, Fault, Filtered, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::{rules, RequestContext, RequestSource};
+use crate::request::owned::OwnedRequest;
 use crate::request::Request;
 use crate::routing::Route;
 use mehari_config::{Coding, Settings};
@@ -56,15 +58,15 @@ pub async fn render<C: ClientStream>(
         return Ok(());
     };
     head.may_be_conditional &= !route.settings.output.includes.are_inserted(&route.file);
+    // Perl's filters come after the filter INCLUDES, or before it.
+    if matches!(backend, Backend::Through(_)) && !route.settings.output.includes.after_perl {
+        return Ok(());
+    }
     let request = client.request(context);
     if !filters::renders(&request, &route, head) {
         return Ok(());
     }
-    let kept = head.lines.split_inclusive(|byte| *byte == b'\n');
-    let kept = kept.filter(|line| !OF_THE_WHOLE.iter().any(|name| has_name(line, name)));
-    head.lines = kept.flatten().copied().collect();
-    ssi::add_date(&route, &mut head.lines);
-    head.content_length = None;
+    change_head(&route, head);
     *lines = header_block::validate(&head.lines).unwrap_or_default();
     if status::has_no_body(head.status) {
         return Ok(());
@@ -73,6 +75,43 @@ pub async fn render<C: ClientStream>(
     poll_fn(|cx| Poll::Ready(rendering.begin(backend, cx))).await?;
     backend.wrap(|inner| Filtered::rendering(inner, rendering));
     Ok(())
+}
+
+/// Returns what processes the elements in the response of a program or a back end before Perl's
+/// filters. `None`: nothing is processed there.
+pub fn before_perl<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    backend: &Backend,
+    work: &HandlerOutcome,
+) -> Option<Before> {
+    let (Backend::Perl(exchange, _), HandlerOutcome::Backend(_)) = (backend, work) else {
+        return None;
+    };
+    let route = route(context).filter(|_| exchange.has_fetch())?;
+    let includes = &route.settings.output.includes;
+    if includes.are_off() || includes.after_perl {
+        return None;
+    }
+    let request = client.request(context);
+    let rendering = ssi::begin_program(client.shared(), &request, &route, Box::new(Inside));
+    let request = OwnedRequest::of(&request, None);
+    Some(Box::new(move |head, backend| {
+        let is_own = matches!(backend, Backend::Answered(_));
+        if !is_own && filters::renders(&request.request(), &route, head) {
+            change_head(&route, head);
+            backend.wrap(|inner| Filtered::rendering(inner, rendering));
+        }
+    }))
+}
+
+/// Removes the fields that do not fit the rendered page.
+fn change_head(route: &Route, head: &mut Head) {
+    let kept = head.lines.split_inclusive(|byte| *byte == b'\n');
+    let kept = kept.filter(|line| !OF_THE_WHOLE.iter().any(|name| has_name(line, name)));
+    head.lines = kept.flatten().copied().collect();
+    ssi::add_date(route, &mut head.lines);
+    head.content_length = None;
 }
 
 /// The fields of a program's response that do not fit the rendered page.

@@ -224,7 +224,7 @@ impl IncludedRequest<'_> {
             content: Content::Bytes(bytes),
         };
         let Ok(HandlerOutcome::Backend(mut filters)) =
-            through::begin(exchange, HandlerOutcome::Answer(answer))
+            through::begin(exchange, HandlerOutcome::Answer(answer), None)
         else {
             return Err(500);
         };
@@ -251,7 +251,7 @@ impl IncludedRequest<'_> {
         let work = declined::continue_declined(shared, &request, settings, declined, body);
         match backend {
             Backend::Perl(exchange, _) => {
-                through::begin(exchange, work).unwrap_or_else(|(_, unfiltered)| unfiltered)
+                through::begin(exchange, work, None).unwrap_or_else(|(_, unfiltered)| unfiltered)
             }
             _ => work,
         }
