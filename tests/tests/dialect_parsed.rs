@@ -2,8 +2,9 @@
 //! response must equal Apache's.
 
 use mehari_harness::rungs::{ladder, Rung};
-use mehari_harness::{apache, needs, Builder, Pair, Request, Server};
+use mehari_harness::{apache, eventually, needs, Builder, Pair, Request, Server};
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 /// The elements that the scripts print: they show the variables, and include other paths.
 const ELEMENTS: &str = r#"<!--#echo var="DOCUMENT_NAME" --> <!--#echo var="DOCUMENT_URI" --> <!--#echo var="REQUEST_URI" --> <!--#echo var="QUERY_STRING" --> <!--#echo var="SCRIPT_NAME" --> <!--#echo var="PATH_INFO" --> <!--#echo var="REQUEST_METHOD" --> <!--#echo var="NOTHING" --> <!--#echo var="SET" -->
@@ -53,17 +54,38 @@ sub E { 'ELEMENTS' }
 /// Places below `/t`, each with the lines of its section.
 const PLACES: [(&str, &str); 12] = [
     ("always", "Options +Includes\nSetOutputFilter INCLUDES"),
-    ("types", "Options +Includes\nAddOutputFilterByType INCLUDES text/html"),
-    ("errors", "Options +Includes\nSetEnv filter-errordocs 1\nAddOutputFilterByType INCLUDES text/html"),
-    ("suffixes", "Options +Includes\nAddOutputFilter INCLUDES .pl"),
+    (
+        "types",
+        "Options +Includes\nAddOutputFilterByType INCLUDES text/html",
+    ),
+    (
+        "errors",
+        "Options +Includes\nSetEnv filter-errordocs 1\nAddOutputFilterByType INCLUDES text/html",
+    ),
+    (
+        "suffixes",
+        "Options +Includes\nAddOutputFilter INCLUDES .pl",
+    ),
     ("others", "Options +Includes\nAddOutputFilter INCLUDES .cgi"),
     ("bits", "Options +Includes\nXBitHack On"),
-    ("full", "Options +Includes\nXBitHack Full\nSetOutputFilter INCLUDES"),
-    ("noexec", "Options +IncludesNOEXEC\nSetOutputFilter INCLUDES"),
+    (
+        "full",
+        "Options +Includes\nXBitHack Full\nSetOutputFilter INCLUDES",
+    ),
+    (
+        "noexec",
+        "Options +IncludesNOEXEC\nSetOutputFilter INCLUDES",
+    ),
     ("off", "SetOutputFilter INCLUDES"),
     ("unchosen", "Options +Includes"),
-    ("chain", "Options +Includes\nSetOutputFilter INCLUDES;SUBSTITUTE\nSubstitute s/yes/YES/"),
-    ("manner", "Options +Includes\nSetOutputFilter INCLUDES\nSSIErrorMsg oops\nSSIUndefinedEcho nothing"),
+    (
+        "chain",
+        "Options +Includes\nSetOutputFilter INCLUDES;SUBSTITUTE\nSubstitute s/yes/YES/",
+    ),
+    (
+        "manner",
+        "Options +Includes\nSetOutputFilter INCLUDES\nSSIErrorMsg oops\nSSIUndefinedEcho nothing",
+    ),
 ];
 
 const HANDLERS: [&str; 6] = ["handler", "headed", "lost", "refused", "unset", "flushed"];
@@ -96,7 +118,10 @@ fn site(back: &str) -> Builder {
         );
     }
     let builder = scripts
-        .file("lib/Says.pm", &SAYS.replace("ELEMENTS", &ELEMENTS.replace('\'', "\\'")))
+        .file(
+            "lib/Says.pm",
+            &SAYS.replace("ELEMENTS", &ELEMENTS.replace('\'', "\\'")),
+        )
         .file("htdocs/part.txt", "<plain>")
         .file(
             "htdocs/part.shtml",
@@ -164,14 +189,17 @@ fn output_of_programs_is_parsed_where_apache_parses_it() {
     for (place, _) in PLACES {
         let scripts = SCRIPTS.iter().map(|(name, _)| name);
         let of_place = scripts.map(|script| format!("/t/{place}/{script}"));
-        // `XBitHack` and `SetOutputFilter` insert the filter twice. Apache's Substitute also changes
-        // a body with a content coding.
+        // `XBitHack` and `SetOutputFilter` insert the filter twice. Apache's Substitute also
+        // changes a body with a content coding.
         let differs = ["/t/full/known.html", "/t/chain/coded.pl"];
         targets.extend(of_place.filter(|target| {
             !differs.contains(&&target[..]) && (place == "always" || !target.ends_with("long.pl"))
         }));
     }
-    targets.extend(["/t/always/page.pl/info/more?a=%3Cb%3E".into(), "/t/always/none.pl".into()]);
+    targets.extend([
+        "/t/always/page.pl/info/more?a=%3Cb%3E".into(),
+        "/t/always/none.pl".into(),
+    ]);
     let mut found = differences(&mut pair, targets.iter().map(|target| Request::get(target)));
     found.extend(differences(
         &mut pair,
@@ -183,7 +211,10 @@ fn output_of_programs_is_parsed_where_apache_parses_it() {
     ));
     assert_none(found);
     let text = pair.ours().get("/t/always/page.pl").text();
-    assert!(text.contains("yes") && text.contains("[<plain>] [page.pl?x=y]"), "{text}");
+    assert!(
+        text.contains("yes") && text.contains("[<plain>] [page.pl?x=y]"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -193,7 +224,8 @@ fn scripts_of_every_rung_are_parsed() {
         let mut found = Vec::new();
         for (script, _) in SCRIPTS {
             // mod_perl's Registry adds a page of its own to a status.
-            if matches!(script, "lost.pl" | "made.pl" | "outer.pl") && Rung::SHARED.contains(&rung) {
+            if matches!(script, "lost.pl" | "made.pl" | "outer.pl") && Rung::SHARED.contains(&rung)
+            {
                 continue;
             }
             let request = Request::get(&rung.url(script));
@@ -233,7 +265,14 @@ fn responses_of_back_ends_are_parsed() {
 fn conditions_do_not_meet_the_validators_of_a_program() {
     let mut pair = on_every_rung();
     let mut requests = Vec::new();
-    for target in ["/t/always/length.pl", "/t/types/length.pl", "/t/off/length.pl", "/registry/length.pl", "/auto/length.pl", "/modperl/headed"] {
+    for target in [
+        "/t/always/length.pl",
+        "/t/types/length.pl",
+        "/t/off/length.pl",
+        "/registry/length.pl",
+        "/auto/length.pl",
+        "/modperl/headed",
+    ] {
         for (name, value) in [
             ("If-None-Match", "\"abc\""),
             ("If-None-Match", "*"),
@@ -247,10 +286,156 @@ fn conditions_do_not_meet_the_validators_of_a_program() {
     assert_none(differences(&mut pair, requests));
 }
 
+/// Programs, files and back ends pass INCLUDES before or behind Perl's filters, as the
+/// configuration orders them.
+#[test]
+fn filter_and_perl_filters_come_in_the_configured_order() {
+    const UPPER: &str = "PerlOutputFilterHandler Says::upper";
+    let orders = [
+        [UPPER, "SetOutputFilter INCLUDES"],
+        ["PerlSetOutputFilter INCLUDES", UPPER],
+        [UPPER, "PerlSetOutputFilter INCLUDES"],
+        [UPPER, "AddOutputFilterByType INCLUDES text/html"],
+    ];
+    let back = back_end();
+    let lines = |kind: &str, place: usize, map: &str| {
+        let [first, second] = orders[place];
+        format!("{map}\n<Location /order/{kind}/{place}>\nOptions +Includes +ExecCGI\n{first}\n{second}\n</Location>\n")
+    };
+    let mut conf = String::new();
+    let mut requests = Vec::new();
+    for place in 0..orders.len() {
+        let cgi = format!("ScriptAlias /order/cgi/{place} @ROOT@/scripts");
+        let file = format!("Alias /order/file/{place} @ROOT@/htdocs");
+        let proxy = format!("ProxyPass /order/back/{place} http://{}", back.address);
+        conf += &lines("cgi", place, &cgi);
+        conf += &lines("file", place, &file);
+        conf += &lines("back", place, &proxy);
+        for target in [
+            "cgi/{}/small.pl",
+            "cgi/{}/long.pl",
+            "file/{}/small.html",
+            "back/{}/small.html",
+        ] {
+            let target = target.replace("{}", &place.to_string());
+            requests.push(Request::get(&format!("/order/{target}")));
+        }
+    }
+    let small = "a <!--#echo var=\"DOCUMENT_NAME\" --> b <!--#set var=\"c\" value=\"d\" --><!--#echo var=\"C\" -->";
+    std::fs::write(back.site.path("htdocs/small.html"), small).expect("own folder");
+    let build = || {
+        let code =
+            format!("print qq{{Content-Type: text/html\\nETag: \"abc\"\\n\\n}}, q{{{small}}};");
+        let builder = site("127.0.0.1:9")
+            .conf(&conf)
+            .file("htdocs/small.html", small);
+        with_scripts(builder, &[("small.pl", &code)])
+    };
+    let mut pair = Pair::start(build);
+    assert_none(differences(&mut pair, requests));
+}
+
+/// A program fills its channel before its part can run, and one worker must run both.
+#[test]
+fn long_output_behind_an_element_keeps_no_worker() {
+    let server = site("127.0.0.1:9").conf("StartServers 1\nMaxRequestWorkers 1\n");
+    let code = "print qq{Content-Type: text/html\\n\\n<!--#include virtual='plain.pl' -->}, ('x' x 1000) x 5000;";
+    let server = with_scripts(server, &[("fill.pl", code)]).start();
+    for rung in [
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::PerlRun,
+        Rung::Registry,
+        Rung::Auto,
+    ] {
+        let answer = server.get(&rung.url("fill.pl"));
+        assert_eq!(
+            answer.text().len(),
+            "no elements\n".len() + 5_000_000,
+            "{rung:?}"
+        );
+        assert!(answer.complete && answer.text().starts_with("no elements\n"));
+    }
+}
+
+/// The page is compressed behind the elements, and the cache keeps it with their texts.
+#[test]
+fn page_is_compressed_and_kept_behind_the_elements() {
+    let server = Server::builder()
+        .file("app.psgi", "my $count = 0;\nsub { [200, ['Content-Type', 'text/html', 'Cache-Control', 'max-age=60', 'ETag', '\"a\"'], [++$count . ' <!--#echo var=\"REQUEST_METHOD\" -->' x 200 ]] }\n")
+        .conf(
+            "CacheEnable memory /kept\n<Location />\nSetHandler psgi\nPsgiApp @ROOT@/app.psgi\n\
+             Options +Includes\nSetOutputFilter INCLUDES;DEFLATE\n</Location>\n",
+        )
+        .start();
+    let plain = "1 GET".to_owned() + &" GET".repeat(199);
+    for _ in 0..3 {
+        let answer = server.get("/kept/page");
+        assert_eq!(answer.text(), plain);
+        assert!(answer.field("etag").is_none());
+    }
+    for target in ["/kept/page", "/page"] {
+        let answer = server.send(&Request::get(target).field("Accept-Encoding", "gzip"));
+        assert_eq!(
+            answer.field("content-encoding").as_deref(),
+            Some("gzip"),
+            "{target}"
+        );
+        assert!(answer.body.len() < plain.len() / 4, "{target}");
+    }
+}
+
+/// A page that breaks a limit within its stream is cut off. At its beginning, it is a 500.
+#[test]
+fn page_with_too_many_elements_fails() {
+    let many = "print qq{Content-Type: text/html\\n\\n}; print qq{<!--#set var='a' value='b' -->\\n} x 110_000;";
+    let server = with_scripts(site("127.0.0.1:9"), &[("many.pl", many)]).start();
+    let answer = server.get("/auto/many.pl");
+    assert!(answer.status == 500 || !answer.complete);
+    server
+        .log
+        .expect("elements, including those of included pages");
+}
+
+/// A client that leaves ends its page and the program of a part that the page waits for.
+#[test]
+fn client_that_leaves_ends_its_page() {
+    let builder = site("127.0.0.1:9");
+    let place = builder.folder_of("process");
+    let endless = format!(
+        "open my $f, '>', '{}'; print $f $$; close $f; $| = 1; \
+         print qq{{Content-Type: text/html\\n\\n}}; print qq{{<!--#echo var='SET' -->\\n}} while sleep 1;",
+        place.display()
+    );
+    let waits = "print qq{Content-Type: text/html\\n\\n<!--#include virtual='endless.pl' -->};";
+    let scripts = [("endless.pl", &endless[..]), ("waits.pl", waits)];
+    let server = with_scripts(builder, &scripts).start();
+    for target in ["/cgi/endless.pl", "/cgi/waits.pl"] {
+        let mut client = server.connect();
+        client.write(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        let mut process = String::new();
+        let has_begun = || {
+            process = std::fs::read_to_string(&place).unwrap_or_default();
+            !process.is_empty()
+        };
+        assert!(eventually(Duration::from_secs(30), has_begun));
+        drop(client);
+        let has_ended = || !std::path::Path::new("/proc").join(&process).exists();
+        assert!(eventually(Duration::from_secs(30), has_ended), "{target}");
+        std::fs::remove_file(&place).expect("own file");
+    }
+}
+
 /// A worker runs many parts of one page, and a part runs while its page's program has ended.
 #[test]
 fn one_worker_serves_all_parts_of_a_page() {
-    for rung in [Rung::Fork, Rung::Rewind, Rung::PerlRun, Rung::Registry, Rung::Auto] {
+    for rung in [
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::PerlRun,
+        Rung::Registry,
+        Rung::Auto,
+    ] {
         let part = rung.url("plain.pl");
         let parts = format!("<!--#include virtual=\"{part}\" -->").repeat(12);
         let server = site("127.0.0.1:9")
@@ -284,12 +469,23 @@ fn page_is_sent_while_it_is_made() {
         let request = format!("GET {} HTTP/1.1\r\nHost: a\r\n\r\n", rung.url("stream.pl"));
         client.write(request.as_bytes());
         let begun = b"begun by SetEnv ";
-        while !client.unread().windows(begun.len()).any(|part| part == begun) {
-            assert!(client.fill().expect("output") > 0, "the connection has ended");
+        while !client
+            .unread()
+            .windows(begun.len())
+            .any(|part| part == begun)
+        {
+            assert!(
+                client.fill().expect("output") > 0,
+                "the connection has ended"
+            );
         }
         std::fs::write(&go, "").expect("own folder");
         let answer = client.read_answer("GET").expect("an answer");
-        assert!(answer.text().contains("[<plain>] [stream.pl?x=y]"), "{}", answer.text());
+        assert!(
+            answer.text().contains("[<plain>] [stream.pl?x=y]"),
+            "{}",
+            answer.text()
+        );
         std::fs::remove_file(&go).expect("own file");
     }
 }

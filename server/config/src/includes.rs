@@ -60,9 +60,9 @@ impl Includes {
         !self.allowed || (none && self.by_mode == ByMode::Off)
     }
 
-    /// Tells whether the filter stands behind the handler of a file, even if the options or the type
-    /// of the response then remove it. As in Apache, no response on its way to the filter meets a
-    /// condition of its request.
+    /// Tells whether the filter stands behind the handler of a file, even if the options or the
+    /// type of the response then remove it. As in Apache, no response on its way to the filter
+    /// meets a condition of its request.
     pub fn are_inserted(&self, file: &[u8]) -> bool {
         self.always || !self.types.is_empty() || self.have_suffix_of(file)
     }

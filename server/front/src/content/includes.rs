@@ -1,5 +1,5 @@
-//! Keeps parsed pages with server-side includes. `page` parses a page, `arriving` parses a page that
-//! arrives in pieces, and `condition` parses the expression of `#if`.
+//! Keeps parsed pages with server-side includes. `page` parses a page, `arriving` parses a page
+//! that arrives in pieces, and `condition` parses the expression of `#if`.
 //!
 //! `handlers::ssi` processes the elements.
 

@@ -1,13 +1,9 @@
 //! Decides whether a program's response is compressed, and changes its header accordingly.
 
 use super::vary;
-use crate::content::includes::mode;
-use crate::content::media::type_by_name;
 use crate::request::Request;
-use crate::routing::Route;
 use mehari_config::{Coding, Compression, Settings, TagRule};
 use mehari_http::{accept, status};
-use mehari_pool::Head;
 
 /// The plan for a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,22 +69,9 @@ pub fn edits(
     !known.is_coded && rules.are_for(status, known.media_type, file, any_status)
 }
 
-/// Returns whether the filter INCLUDES processes a program's response. As in Apache,
-/// `AddOutputFilterByType` chooses only responses with the status 200, unless the variable
-/// `filter-errordocs` is set, and `XBitHack` heeds the name and the permissions of the program's
-/// file.
-pub fn renders(request: &Request<'_>, route: &Route, head: &Head) -> bool {
-    let settings = &route.settings;
-    let includes = &settings.output.includes;
-    if includes.are_off() || head.is_redirect {
-        return false;
-    }
-    let of_type = head.status == 200 || is_set(request, settings, "filter-errordocs");
-    let media_type = of_type.then(|| ResponseCoding::of(&head.lines).media_type);
-    includes.are_for_program(&route.file, media_type, || {
-        let named = type_by_name(&route.file, settings);
-        named.is_some_and(|named| named.starts_with("text/html")) && mode(&route.file) & 0o100 != 0
-    })
+/// Returns the media type in the header lines of a response. Empty: the lines have none.
+pub fn media_type(lines: &[u8]) -> &str {
+    ResponseCoding::of(lines).media_type
 }
 
 /// Returns whether the response may be sent in this coding to clients that accept it.

@@ -23,11 +23,11 @@ use crate::request::{path_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use bytes::Bytes;
+use element::folder_of;
 use mehari_config::{ByMode, Settings};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 pub use render::{Document, Render};
-pub use stream::Rendering;
 use std::ffi::OsStr;
 use std::future::Future;
 use std::os::unix::ffi::OsStrExt;
@@ -35,7 +35,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
-use element::folder_of;
+pub use stream::Rendering;
 use variables::{TooLong, Variables};
 
 /// The response of an included path.

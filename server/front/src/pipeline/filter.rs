@@ -2,6 +2,8 @@
 //! [`edit`] applies the rules of `Substitute`, and [`apply`] compresses the result.
 
 use super::client::ClientStream;
+use crate::content::includes::mode;
+use crate::content::media::type_by_name;
 use crate::content::Answer;
 use crate::filters::{self, Editor, Plan, IN_PLACE};
 use crate::handlers::through::Before;
@@ -63,7 +65,7 @@ pub async fn render<C: ClientStream>(
         return Ok(());
     }
     let request = client.request(context);
-    if !filters::renders(&request, &route, head) {
+    if !renders(&request, &route, head) {
         return Ok(());
     }
     change_head(&route, head);
@@ -98,11 +100,29 @@ pub fn before_perl<C: ClientStream>(
     let request = OwnedRequest::of(&request, None);
     Some(Box::new(move |head, backend| {
         let is_own = matches!(backend, Backend::Answered(_));
-        if !is_own && filters::renders(&request.request(), &route, head) {
+        if !is_own && renders(&request.request(), &route, head) {
             change_head(&route, head);
             backend.wrap(|inner| Filtered::rendering(inner, rendering));
         }
     }))
+}
+
+/// Returns whether the filter INCLUDES processes a program's response. As in Apache,
+/// `AddOutputFilterByType` chooses only responses with the status 200, unless the variable
+/// `filter-errordocs` is set, and `XBitHack` heeds the name and the permissions of the program's
+/// file.
+pub fn renders(request: &Request<'_>, route: &Route, head: &Head) -> bool {
+    let settings = &route.settings;
+    let includes = &settings.output.includes;
+    if includes.are_off() || head.is_redirect {
+        return false;
+    }
+    let of_type = head.status == 200 || filters::is_set(request, settings, "filter-errordocs");
+    let media_type = of_type.then(|| filters::media_type(&head.lines));
+    includes.are_for_program(&route.file, media_type, || {
+        let named = type_by_name(&route.file, settings);
+        named.is_some_and(|named| named.starts_with("text/html")) && mode(&route.file) & 0o100 != 0
+    })
 }
 
 /// Removes the fields that do not fit the rendered page.

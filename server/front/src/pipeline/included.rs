@@ -5,9 +5,9 @@ use crate::content::includes::are_for;
 use crate::content::includes::page::Page;
 use crate::content::spool::Spooled;
 use crate::content::{Answer, Content};
-use crate::filters::renders;
 use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
 use crate::handlers::{through, Backend, BackendHead, HandlerOutcome};
+use crate::pipeline::filter::renders;
 use crate::pipeline::rules::{self, Admission};
 use crate::pipeline::{declined, start, RequestContext, RequestSource};
 use crate::request::owned::OwnedRequest;
@@ -191,8 +191,8 @@ impl IncludedRequest<'_> {
         }
     }
 
-    /// Returns the response of a program or a back end. If the filter INCLUDES is set for its place,
-    /// the response is a page itself.
+    /// Returns the response of a program or a back end. If the filter INCLUDES is set for its
+    /// place, the response is a page itself.
     fn rendered(
         &self,
         context: &RequestContext,

@@ -114,12 +114,18 @@ mod tests {
         for (text, expected) in [
             ("plain", "plain"),
             ("a < b <!- <!-- c --> d <!--", "a < b <!- <!-- c --> d <!--"),
-            ("a<!--#echo var=\"X\" -->b<!--#if expr=\"true\"-->c<!--#endif -->", "a[echo 1]b[condition]c[condition]"),
+            (
+                "a<!--#echo var=\"X\" -->b<!--#if expr=\"true\"-->c<!--#endif -->",
+                "a[echo 1]b[condition]c[condition]",
+            ),
             ("<!--#set var='a' value='--> b' -->c", "[set 2]c"),
             ("<!--#echo ===-->a<!--#echo var=-->b", "[wrong]a[wrong]b"),
             ("a<!--#echo var=X", "a[wrong]"),
             ("a<!--#echo var=X--", "a[wrong]"),
-            ("a<!--#echo var='X' --> <!--#echo var=\"b --> c", "a[echo 1] [wrong] c"),
+            (
+                "a<!--#echo var='X' --> <!--#echo var=\"b --> c",
+                "a[echo 1] [wrong] c",
+            ),
         ] {
             for size in [1, 2, 3, 7, 1000] {
                 assert_eq!(shown(text, size), expected, "{text} in pieces of {size}");
@@ -134,7 +140,10 @@ mod tests {
         assert!(matches!(arriving.next(false), Some(ArrivedPart::Text(text)) if text == b"text"));
         assert!(arriving.next(false).is_none());
         arriving.push(b">");
-        assert!(matches!(arriving.next(false), Some(ArrivedPart::Element(_))));
+        assert!(matches!(
+            arriving.next(false),
+            Some(ArrivedPart::Element(_))
+        ));
         assert!(arriving.next(false).is_none() && arriving.next(true).is_none());
     }
 

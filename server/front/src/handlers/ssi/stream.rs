@@ -96,12 +96,7 @@ impl Rendering {
     }
 
     /// Waits for the end of the text or for this many rendered bytes.
-    fn poll_output(
-        &mut self,
-        inner: &mut Backend,
-        cx: &mut Context<'_>,
-        bytes: usize,
-    ) -> Poll<()> {
+    fn poll_output(&mut self, inner: &mut Backend, cx: &mut Context<'_>, bytes: usize) -> Poll<()> {
         while self.end.is_none() && self.flow.output.borrow().len() < bytes {
             if let Poll::Ready(done) = self.work.as_mut().poll(cx) {
                 self.end = Some(done.map_err(|_| Fault::Includes));
@@ -160,7 +155,14 @@ impl Flow {
     async fn until(&self, wait: Wait, is_met: impl Fn() -> bool) {
         // `Rendering` polls again whenever the condition may have changed, so nothing must wake it.
         self.waits.set(wait);
-        poll_fn(|_| if is_met() { Poll::Ready(()) } else { Poll::Pending }).await;
+        poll_fn(|_| {
+            if is_met() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
         self.waits.set(Wait::Part);
     }
 }

@@ -22,8 +22,8 @@ pub struct Variables {
     /// The names as first given and the values, by the names in upper case.
     known: BTreeMap<Vec<u8>, (Vec<u8>, Vec<u8>)>,
     size: usize,
-    /// The names, in upper case, of the variables that included programs get in addition to the request's
-    /// variables.
+    /// The names, in upper case, of the variables that included programs get in addition to the
+    /// request's variables.
     own: BTreeSet<Vec<u8>>,
     /// The names of those of them that were set since [`Variables::take_changed`].
     changed: BTreeSet<Vec<u8>>,
