@@ -143,8 +143,8 @@ static const mehari_request *frame_of(uint32_t number)
 }
 
 /* Returns a number that identifies one visit of a request. A request that the front has redirected
- * comes again, with a greater depth. */
-static uint64_t visit_of(const mehari_request *frame) { return frame->request_id ^ (uint64_t)frame->depth << 48; }
+ * comes again in another frame, and so do the parts of a page with server-side includes. */
+static uint64_t visit_of(const mehari_request *frame) { return frame->request_id ^ (uint64_t)frame->visit << 32; }
 
 const mehari_request *mehari_mailbox_claim(void)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 17u
+#define MEHARI_VERSION 18u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -163,8 +163,9 @@ typedef struct {
    * the file. */
   uint64_t file_mark;
   uint64_t known; /* results of the parts of `Require` that need no user, two bits each */
-  uint32_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
-  uint32_t includes; /* 1: files of this place may be pages with server-side includes; else 0 */
+  uint16_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
+  uint16_t includes; /* 1: files of this place may be pages with server-side includes; else 0 */
+  uint32_t visit; /* the number of the frame, which tells the parts of a page apart */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;

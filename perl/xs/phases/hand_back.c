@@ -232,16 +232,27 @@ SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
   return payload;
 }
 
-void mehari_rec_report_changes(pTHX_ mehari_rec *rec)
+static void report_changes(pTHX_ mehari_rec *rec)
 {
-  if (rec->main || (!rec->restated && !mehari_rec_is_translated(rec)))
-    return;
   SV *changes = mehari_rec_changes(aTHX_ rec, false);
   if (mehari_rec_is_translated(rec))
     add_moved(aTHX_ changes, rec, MEHARI_PASS_MOVED);
   mehari_text text = mehari_text_of(aTHX_ changes);
   if (text.length && text.length <= MEHARI_RECORD_LIMIT)
     mehari_ring_put(MEHARI_RECORD_CHANGED, 0, &text, 1);
+}
+
+void mehari_rec_report_changes(pTHX_ mehari_rec *rec)
+{
+  if (!rec->main && (rec->restated || mehari_rec_is_translated(rec)))
+    report_changes(aTHX_ rec);
+}
+
+void mehari_rec_report_for_includes(pTHX_ mehari_rec *rec)
+{
+  bool is_shown = rec->settings && mehari_settings_text(aTHX_ rec->settings, "includes");
+  if (is_shown && !rec->main && mehari_rec_is_changed(aTHX_ rec))
+    report_changes(aTHX_ rec);
 }
 
 #define TEXT_TYPE "text/html; charset=iso-8859-1"

@@ -229,6 +229,9 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
     mehari_parse_headers = rec->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
   mehari_rec_restate(aTHX_ rec);
   mehari_filters_begin(aTHX_ rec);
+  /* As in Apache, the filter INCLUDES makes pages that meet no condition. */
+  if (rec->settings && mehari_settings_text(aTHX_ rec->settings, "conditions"))
+    rec->numbers[MEHARI_NUMBER_NO_LOCAL_COPY] = 1;
   if (mehari_rec_is_proxied(aTHX_ rec)) {
     mehari_rec_hand_back(aTHX_ rec, 0);
     return true;

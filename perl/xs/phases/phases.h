@@ -117,6 +117,9 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
 /* Tells the front the handlers' changes of a request that Perl answers or refuses, for header rules
  * and logs. */
 void mehari_rec_report_changes(pTHX_ mehari_rec *rec);
+/* Tells the front what the response handler has changed before it responds, if the elements of
+ * server-side includes in the response may show its variables. */
+void mehari_rec_report_for_includes(pTHX_ mehari_rec *rec);
 /* Returns the handlers' changes as parts of a MEHARI_RECORD_PASS. The result is mortal and has no
  * bytes if nothing is changed. `with_place`: a path that a handler has chosen is included. */
 SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place);

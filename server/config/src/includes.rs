@@ -9,6 +9,12 @@ pub struct Includes {
     pub may_exec: bool,
     /// `SetOutputFilter INCLUDES`
     pub always: bool,
+    /// Whether the filter comes after Perl's output filters, because `PerlSetOutputFilter` names it
+    /// after a `PerlOutputFilterHandler`. Otherwise the filter comes before them.
+    pub after_perl: bool,
+    /// Whether a `PerlOutputFilterHandler` has been read.
+    #[serde(skip)]
+    has_perl_filter: bool,
     /// `AddOutputFilter INCLUDES`: suffixes without the dot, in lower case.
     pub suffixes: Vec<String>,
     /// `AddOutputFilterByType INCLUDES`: media types in lower case.
@@ -36,6 +42,8 @@ pub enum ByMode {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum IncludesChange {
     Always(bool),
+    /// `PerlSetOutputFilter INCLUDES`, which stands among Perl's output filters.
+    AmongPerl,
     Suffix(String),
     ForgetSuffix(String),
     Type(String),
@@ -52,6 +60,23 @@ impl Includes {
         !self.allowed || (none && self.by_mode == ByMode::Off)
     }
 
+    /// Tells whether the filter stands behind the handler of a file, even if the options or the
+    /// type of the response then remove it. As in Apache, no response on its way to the filter
+    /// meets a condition of its request.
+    pub fn are_inserted(&self, file: &[u8]) -> bool {
+        self.always || !self.types.is_empty() || self.have_suffix_of(file)
+    }
+
+    fn have_suffix_of(&self, file: &[u8]) -> bool {
+        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        // Any suffix of a file name counts, as for media types.
+        let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
+        suffixes.any(|suffix| {
+            let mut known = self.suffixes.iter();
+            known.any(|known| known.as_bytes().eq_ignore_ascii_case(suffix))
+        })
+    }
+
     /// Tells whether a file is parsed. Calls `mode` only if the file's permissions decide.
     pub fn are_for(
         &self,
@@ -59,30 +84,41 @@ impl Includes {
         media_type: Option<&str>,
         mode: impl FnOnce() -> u32,
     ) -> bool {
+        let is_html = media_type.is_some_and(|media_type| bare(media_type) == "text/html");
+        self.are_for_program(file, media_type, || is_html && mode() & 0o100 != 0)
+    }
+
+    /// Tells whether a program's response is parsed. `media_type`: the type of the response, if
+    /// `AddOutputFilterByType` may choose it. Calls `runs_as_html` only if `XBitHack` decides: it
+    /// tells whether the program's file has an HTML name and may be executed by its owner.
+    pub fn are_for_program(
+        &self,
+        file: &[u8],
+        media_type: Option<&str>,
+        runs_as_html: impl FnOnce() -> bool,
+    ) -> bool {
         if self.are_off() {
             return false;
         }
-        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        // Any suffix of a file name counts, as for media types.
-        let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
-        let has = |suffix: &[u8]| {
-            let mut known = self.suffixes.iter();
-            known.any(|known| known.as_bytes().eq_ignore_ascii_case(suffix))
-        };
-        let bare = media_type.and_then(|text| text.split(';').next());
-        let bare = bare.map(|text| text.trim().to_ascii_lowercase());
+        let bare = media_type.map(bare);
         let of_type = |known: &String| bare.as_ref() == Some(known);
         self.always
-            || suffixes.any(has)
+            || self.have_suffix_of(file)
             || self.types.iter().any(of_type)
-            || (self.by_mode != ByMode::Off
-                && bare.as_deref() == Some("text/html")
-                && mode() & 0o100 != 0)
+            || (self.by_mode != ByMode::Off && runs_as_html())
+    }
+
+    /// Notes that a Perl output filter stands at this point of the configuration.
+    pub(crate) fn note_perl_filter(&mut self) {
+        self.has_perl_filter = true;
     }
 
     pub(crate) fn change(&mut self, change: &IncludesChange) {
         match change {
-            IncludesChange::Always(always) => self.always = *always,
+            IncludesChange::Always(always) => (self.always, self.after_perl) = (*always, false),
+            IncludesChange::AmongPerl => {
+                (self.always, self.after_perl) = (true, self.has_perl_filter);
+            }
             IncludesChange::Suffix(suffix) => self.suffixes.push(suffix.clone()),
             IncludesChange::ForgetSuffix(suffix) => self.suffixes.retain(|known| known != suffix),
             IncludesChange::Type(name) => self.types.push(name.clone()),
@@ -93,6 +129,12 @@ impl Includes {
             IncludesChange::Undefined(text) => self.undefined = Some(text.clone()),
         }
     }
+}
+
+/// Returns a media type without parameters, in lower case.
+fn bare(media_type: &str) -> String {
+    let bare = media_type.split(';').next().unwrap_or_default();
+    bare.trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]

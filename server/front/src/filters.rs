@@ -13,5 +13,5 @@ pub mod vary;
 
 pub use editor::{Editor, LineTooLong};
 pub use encoder::{whole, Encoder, IN_PLACE};
-pub use plan::{edits, is_set, offers, plan, Plan};
+pub use plan::{edits, is_set, media_type, offers, plan, Plan};
 pub use transform::Transform;

@@ -82,6 +82,8 @@ pub enum Fault {
     Filter,
     #[error("a line of the response is longer than SubstituteMaxLineLength, or Substitute has found an empty text")]
     LongLine,
+    #[error("the page with server-side includes has failed")]
+    Includes,
     #[error("the file could not be read")]
     File,
 }
@@ -92,7 +94,7 @@ impl Fault {
         match self {
             Fault::Program(fault) => fault.status(),
             Fault::BackEnd(fault) => fault.status(),
-            Fault::Filter | Fault::LongLine | Fault::File => 500,
+            Fault::Filter | Fault::LongLine | Fault::Includes | Fault::File => 500,
         }
     }
 }

@@ -142,7 +142,10 @@ pub async fn finish<C: ClientStream>(
                 context.note_log_report(&backend);
                 match done {
                     Ok(None) => return Ok(()),
-                    Ok(Some(work)) => context.report_to_worker(backend, work),
+                    Ok(Some(work)) => {
+                        let before = filter::before_perl(client, context, &backend, &work);
+                        context.report_to_worker(backend, work, before)
+                    }
                     Err(gone) => {
                         context.note_backend(&mut backend);
                         return Err(gone);

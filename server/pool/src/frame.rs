@@ -8,6 +8,7 @@ use mehari_wire::layout::{
 };
 use mehari_wire::{read_request, write_request};
 use rustix::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The error of a call that does not fit a slot.
 #[derive(Debug, PartialEq, Eq)]
@@ -88,6 +89,9 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
     ]
 }
 
+/// The number of frames that were written.
+static VISITS: AtomicU32 = AtomicU32::new(0);
+
 /// Writes the frame to the start of `slot` and returns its length.
 pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     let pairs = call.fields.len() + call.environment.variables.len();
@@ -123,6 +127,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         known: call.access.known,
         traced: call.trace.is_some().into(),
         includes: call.path.has_includes.into(),
+        visit: VISITS.fetch_add(1, Relaxed),
         login: login(call.access.login).0,
         server: call.server,
         ..Request::default()

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -219,9 +219,12 @@ pub struct Request {
     /// The verdicts on the parts of `Require` that need no user, with two bits for each.
     pub known: u64,
     /// 1: the worker reports the parts of the request's time. Otherwise 0.
-    pub traced: u32,
+    pub traced: u16,
     /// 1: files of this place may be pages with server-side includes. Otherwise 0.
-    pub includes: u32,
+    pub includes: u16,
+    /// The number of the frame. The parts of a page with server-side includes have the id of the
+    /// page's request, but different numbers.
+    pub visit: u32,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,

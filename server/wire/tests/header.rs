@@ -212,6 +212,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "offsetof(mehari_request, includes)",
             offset_of!(Request, includes),
         ),
+        (
+            "offsetof(mehari_request, visit)",
+            offset_of!(Request, visit),
+        ),
         ("MEHARI_RECORD_PAGE", record::PAGE.into()),
         ("sizeof(mehari_page_step)", 4),
         ("offsetof(mehari_page_step, depth)", 1),

@@ -47,21 +47,30 @@ pub const GROUP: Group = Group {
             "Applies these filters to responses of all types. Compressed formats (images except \
              SVG, audio, video, archives) are not compressed again.",
             |target, arguments| {
-                let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
-                let codings = if none {
-                    Vec::new()
-                } else {
-                    codings(arguments)?
-                };
                 let has_includes = names(arguments, "INCLUDES")?;
-                includes::push(target, IncludesChange::Always(has_includes))?;
-                let substitutes = names(arguments, "SUBSTITUTE")?;
-                substitute::push(target, SubstitutionChange::Always(substitutes));
-                push(target, CompressionChange::Always(codings));
-                Ok(())
+                set_filters(target, arguments, IncludesChange::Always(has_includes))
             },
         )
-        .aliases(&["PerlSetOutputFilter"])
+        .htaccess(FILE_INFO)
+        .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
+        Directive::everywhere(
+            "PerlSetOutputFilter",
+            words(
+                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES|SUBSTITUTE[;...]|none",
+                1,
+                1,
+            ),
+            "Does the same as SetOutputFilter. INCLUDES then comes after the Perl filters that \
+             are named before, and otherwise before all Perl filters.",
+            |target, arguments| {
+                let change = if names(arguments, "INCLUDES")? {
+                    IncludesChange::AmongPerl
+                } else {
+                    IncludesChange::Always(false)
+                };
+                set_filters(target, arguments, change)
+            },
+        )
         .htaccess(FILE_INFO)
         .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
         Directive::everywhere(
@@ -237,6 +246,21 @@ fn level(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied 
 fn tag(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
     let rule = TagRule::named(arguments.choice()?);
     push(target, CompressionChange::Tag(coding, rule));
+    Ok(())
+}
+
+/// Sets the filters of all responses.
+fn set_filters(target: &mut Target, arguments: &Arguments, change: IncludesChange) -> Applied {
+    let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
+    let codings = if none {
+        Vec::new()
+    } else {
+        codings(arguments)?
+    };
+    includes::push(target, change)?;
+    let substitutes = names(arguments, "SUBSTITUTE")?;
+    substitute::push(target, SubstitutionChange::Always(substitutes));
+    push(target, CompressionChange::Always(codings));
     Ok(())
 }
 

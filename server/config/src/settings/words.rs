@@ -179,6 +179,7 @@ impl Settings {
             }
             Change::Compression(change) => self.output.compression.change(change),
             Change::Includes(change) => self.output.includes.change(change),
+            Change::PerlHandler(Phase::OutputFilter, _) => self.output.includes.note_perl_filter(),
             Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.tracking.uploads = *on,
             Change::TraceParents(on) => self.tracking.trace_parents = *on,

@@ -1,8 +1,9 @@
-//! Keeps parsed pages with server-side includes. `page` parses a page, and `condition` parses the
-//! expression of `#if`.
+//! Keeps parsed pages with server-side includes. `page` parses a page, `arriving` parses a page
+//! that arrives in pieces, and `condition` parses the expression of `#if`.
 //!
 //! `handlers::ssi` processes the elements.
 
+pub mod arriving;
 pub mod condition;
 pub mod page;
 

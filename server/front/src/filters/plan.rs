@@ -69,6 +69,11 @@ pub fn edits(
     !known.is_coded && rules.are_for(status, known.media_type, file, any_status)
 }
 
+/// Returns the media type in the header lines of a response. Empty: the lines have none.
+pub fn media_type(lines: &[u8]) -> &str {
+    ResponseCoding::of(lines).media_type
+}
+
 /// Returns whether the response may be sent in this coding to clients that accept it.
 pub fn offers(
     rules: &Compression,

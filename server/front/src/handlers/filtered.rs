@@ -1,10 +1,11 @@
-//! Compresses or edits the body of a program's response on its way to the client.
+//! Compresses, edits or renders the body of a program's response on its way to the client.
 //!
 //! Small pieces are processed on the event loop. A thread processes large pieces, and meanwhile no
 //! output of the program is read. When the program pauses, the client gets everything that the
 //! program has sent, except for the beginning of a line that is edited.
 
 use crate::filters::{Editor, Encoder, LineTooLong, Transform, IN_PLACE};
+use crate::handlers::ssi::Rendering;
 use crate::handlers::{Backend, Fault};
 use mehari_config::Coding;
 use std::future::Future;
@@ -34,6 +35,8 @@ pub struct Filtered {
 
 enum Stage {
     Working(Box<Transform>),
+    /// The elements of server-side includes are processed.
+    Rendering(Box<Rendering>),
     Away(JoinHandle<io::Result<Processed>>),
     /// Everything has been processed.
     Done,
@@ -59,6 +62,14 @@ impl Filtered {
     /// Makes a filter that edits a body that has not arrived yet.
     pub fn editing(inner: Backend, editor: Editor) -> Filtered {
         Filtered::working(inner, Transform::Edit(editor))
+    }
+
+    /// Makes a filter that processes the elements in a body that has not arrived yet.
+    pub fn rendering(inner: Backend, rendering: Rendering) -> Filtered {
+        Filtered {
+            stage: Stage::Rendering(Box::new(rendering)),
+            ..Filtered::holding(inner, Vec::new())
+        }
     }
 
     fn working(inner: Backend, transform: Transform) -> Filtered {
@@ -97,13 +108,17 @@ impl Filtered {
     }
 
     pub fn is_complete(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        match &self.stage {
+            Stage::Done => true,
+            Stage::Rendering(rendering) => rendering.is_complete(),
+            Stage::Working(_) | Stage::Away(_) => false,
+        }
     }
 
     /// Returns the remaining length of the processed body if the body is complete.
     pub fn held_length(&self) -> Option<u64> {
         let left = self.ready.len() - self.taken;
-        self.is_complete().then_some(left as u64)
+        matches!(self.stage, Stage::Done).then_some(left as u64)
     }
 
     pub fn poll_body(
@@ -131,6 +146,9 @@ impl Filtered {
                     let processed = ready!(Pin::new(thread).poll(cx));
                     let processed = processed.map_err(io::Error::other);
                     self.put(processed.and_then(|done| done))?;
+                }
+                Stage::Rendering(rendering) => {
+                    return rendering.poll_body(&mut self.inner, cx, into, room)
                 }
                 Stage::Working(_) => {
                     if let Poll::Ready(step) = self.gather(cx) {

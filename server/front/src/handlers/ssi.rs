@@ -3,10 +3,14 @@
 //! `pipeline::start` calls [`begin_page`] for a file, which may have includes. `content::includes`
 //! parses a page and keeps the result while its file is unchanged. `render` processes the parts of
 //! the page. Included paths are requested through [`Subrequests`], under all rules.
+//!
+//! `stream` renders the responses of programs, which `pipeline::filter` passes through
+//! [`begin_program`].
 
 mod branches;
 mod element;
 mod render;
+mod stream;
 mod variables;
 
 use crate::content::includes::page::Page;
@@ -16,17 +20,22 @@ use crate::content::{Answer, Content, FileTarget, Files};
 use crate::handlers::{gateway, Backend, Deferred, HandlerOutcome};
 use crate::request::owned::OwnedRequest;
 use crate::request::{path_of, Request};
-use crate::routing::Route;
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use bytes::Bytes;
+use element::folder_of;
 use mehari_config::{ByMode, Settings};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 pub use render::{Document, Render};
+use std::ffi::OsStr;
 use std::future::Future;
+use std::os::unix::ffi::OsStrExt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::SystemTime;
+pub use stream::Rendering;
 use variables::{TooLong, Variables};
 
 /// The response of an included path.
@@ -58,7 +67,8 @@ pub trait Subrequests {
 
 /// The most bytes of a page, before and after rendering.
 pub const MOST: usize = 16 << 20;
-/// Starts to render the file if includes are configured for it. `None`: the file is sent unparsed.
+/// Starts to render the file if includes are configured for it. `None`: the file is sent unparsed,
+/// or Perl's output filters come before the filter INCLUDES.
 pub fn begin_page(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -66,7 +76,9 @@ pub fn begin_page(
     target: &FileTarget,
     subrequests: Box<dyn Subrequests>,
 ) -> Option<Result<HandlerOutcome, Problem>> {
+    let is_later = route.is_filtered() && route.settings.output.includes.after_perl;
     if route.settings.output.includes.are_off()
+        || is_later
         || !matches!(request.method, b"GET" | b"HEAD" | b"POST")
     {
         return None;
@@ -148,6 +160,13 @@ impl Source {
         }
     }
 
+    fn modified(&self) -> Option<SystemTime> {
+        match self {
+            Source::File(resource) => Some(resource.modified()),
+            Source::Text(_) => None,
+        }
+    }
+
     fn lines(&self, settings: &Settings) -> Vec<u8> {
         match self {
             Source::File(resource) => lines(resource, settings),
@@ -170,7 +189,7 @@ fn later(
 ) -> Deferred {
     let settings = route.settings.clone();
     let status = status(request);
-    let (render, document) = begin(shared, request, route, &source, subrequests);
+    let (render, document) = begin(shared, request, route, source.modified(), subrequests);
     Box::pin(async move {
         let page = source.page(&render.shared, &settings).await?;
         let mut body = Vec::new();
@@ -197,16 +216,29 @@ pub fn begin_file(
     resource: Rc<Resource>,
     subrequests: Box<dyn Subrequests>,
 ) -> (Render, FilePage) {
-    let source = Source::File(resource.clone());
-    let (render, document) = begin(shared, request, route, &source, subrequests);
+    let modified = Some(resource.modified());
+    let (render, document) = begin(shared, request, route, modified, subrequests);
     (render, FilePage { resource, document })
+}
+
+/// Begins to render a program's response to the request. As in Apache, `LAST_MODIFIED` is the date
+/// of the program's file.
+pub fn begin_program(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    subrequests: Box<dyn Subrequests>,
+) -> Rendering {
+    let modified = Some(modified(&route.file));
+    let (render, document) = begin(shared, request, route, modified, subrequests);
+    Rendering::new(render, document)
 }
 
 fn begin(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
-    source: &Source,
+    modified: Option<SystemTime>,
     subrequests: Box<dyn Subrequests>,
 ) -> (Render, Document) {
     let settings = &route.settings;
@@ -222,12 +254,21 @@ fn begin(
     }
     let cgi = &shared.backends.cgi;
     gateway::variables::each(request, route, &shared.site(), cgi, &mut put);
+    let state = request.rule_state;
+    for (name, value) in state.into_iter().flat_map(|state| &state.told) {
+        put(name, value);
+    }
+    for name in state.into_iter().flat_map(|state| &state.removed) {
+        variables.forget(name);
+    }
     let document = Document::of(request.resource, route);
     // These variables are missing in the page too if they exceed the limit.
-    let _ = describe(&mut variables, request, route, source);
+    variables.modified = modified;
+    let _ = describe(&mut variables, request, route);
     // As in Apache, the parts see the variables of `SetEnv` at the page's place.
     let set = settings.programs.set_env.iter();
-    let set = set.filter(|(name, _)| !settings.is_for_perl(name));
+    let is_told = |name: &str| state.is_some_and(|state| state.is_told(name.as_bytes()));
+    let set = set.filter(|(name, _)| !settings.is_for_perl(name) && !is_told(name));
     let base = OwnedRequest::of(request, Some(fields_for_parts(request)));
     let base = base.with_variables(set);
     let render = Render::new(shared.clone(), base, variables, subrequests);
@@ -239,15 +280,16 @@ fn describe(
     variables: &mut Variables,
     request: &Request<'_>,
     route: &Route,
-    source: &Source,
 ) -> Result<(), TooLong> {
-    if let Source::File(resource) = source {
-        variables.modified = Some(resource.modified());
-    }
     for name in variables::DATES {
         variables.set(name, b"")?;
     }
-    let name = route.file.rsplit(|byte| *byte == b'/').next();
+    // As in Apache, the file of a proxied request has the name that the back end is asked for.
+    let file = match &route.outcome {
+        RouteOutcome::Proxied(path) => path,
+        _ => &route.file,
+    };
+    let name = file.rsplit(|byte| *byte == b'/').next();
     variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
     variables.set(
         b"DOCUMENT_URI",
@@ -294,11 +336,41 @@ fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
     if let Some(language) = resource.language() {
         lines.push_str(&format!("Content-Language: {language}\r\n"));
     }
-    if settings.output.includes.by_mode == ByMode::Full && mode(resource.path()) & 0o010 != 0 {
-        let modified = httpdate::fmt_http_date(resource.modified());
-        lines.push_str(&format!("Last-Modified: {modified}\r\n"));
+    let mut lines = lines.into_bytes();
+    if keeps_date(resource.path(), settings) {
+        push_date(resource.modified(), &mut lines);
     }
-    lines.into_bytes()
+    lines
+}
+
+/// Whether `XBitHack Full` gives a page the date of its file.
+fn keeps_date(file: &[u8], settings: &Settings) -> bool {
+    settings.output.includes.by_mode == ByMode::Full && mode(file) & 0o010 != 0
+}
+
+fn push_date(modified: SystemTime, lines: &mut Vec<u8>) {
+    let date = httpdate::fmt_http_date(modified);
+    lines.extend_from_slice(format!("Last-Modified: {date}\r\n").as_bytes());
+}
+
+/// Adds the date of a program's file to the header lines of its response, if `XBitHack Full` says
+/// so.
+pub fn add_date(route: &Route, lines: &mut Vec<u8>) {
+    if keeps_date(&route.file, &route.settings) {
+        push_date(modified(&route.file), lines);
+    }
+}
+
+/// Returns the date of a program's file. As in Apache, the date is that of the folder if there is
+/// no file, and that of the epoch if there is no folder either.
+fn modified(file: &[u8]) -> SystemTime {
+    let folder = folder_of(file);
+    let date = |path: &[u8]| {
+        let found = std::fs::metadata(OsStr::from_bytes(path)).ok()?;
+        found.modified().ok()
+    };
+    let modified = date(file).or_else(|| date(folder));
+    modified.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// Returns the parsed page of a file. The error is a status.

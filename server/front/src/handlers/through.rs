@@ -22,10 +22,15 @@ pub struct Through {
     pub exchange: PerlExchange,
     /// The front's handler, if its head has not arrived yet.
     asked: Option<Box<Backend>>,
+    /// Changes the response of a program or a back end first.
+    before: Option<Before>,
     /// Whether a program makes the response.
     of_program: bool,
     flow: Flow,
 }
+
+/// A filter before Perl's filters. It gets the head, and the back end whose body follows.
+pub type Before = Box<dyn FnOnce(&mut Head, &mut Backend)>;
 
 /// The answer's body on its way to the worker.
 struct Flow {
@@ -40,13 +45,15 @@ struct Flow {
 }
 
 /// Gives the front's answer to the filters of the worker that asked for it. As in Apache, the pages
-/// that the server makes for redirects and errors are not filtered.
+/// that the server makes for redirects and errors are not filtered. `before`: the filter before
+/// Perl's filters, if any.
 ///
 /// # Errors
 /// Returns the exchange and the answer if the answer does not pass through filters.
 pub fn begin(
     exchange: PerlExchange,
     work: HandlerOutcome,
+    before: Option<Before>,
 ) -> Result<HandlerOutcome, (PerlExchange, HandlerOutcome)> {
     let Some(fetch) = exchange.take_fetch() else {
         return Err((exchange, work));
@@ -57,6 +64,7 @@ pub fn begin(
     let mut through = Through {
         exchange,
         asked: None,
+        before,
         of_program: false,
         flow,
     };
@@ -79,7 +87,12 @@ impl Through {
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
         if let Some(asked) = &mut self.asked {
             match ready!(asked.poll_head(cx)) {
-                Ok(BackendHead::Response(head)) => self.give(head),
+                Ok(BackendHead::Response(mut head)) => {
+                    if let Some(before) = self.before.take() {
+                        before(&mut head, asked);
+                    }
+                    self.give(head)
+                }
                 Ok(BackendHead::Answered(answer)) if is_for_filters(&answer) => {
                     self.give_answer(*answer)
                 }

@@ -3,7 +3,8 @@
 
 use super::log::{AccessRecord, FirstResource, LogReports};
 use crate::cache::{CacheStatus, FillLock};
-use crate::handlers::{through, Backend, HandlerOutcome};
+use crate::handlers::through::{self, Before};
+use crate::handlers::{Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
 use crate::request::{Peer, Protocol, Redirect, REDIRECTS};
 use crate::routing::Route;
@@ -34,7 +35,7 @@ pub struct RequestContext {
     pub host: u32,
     /// The settings of the request's route, once the route is found. They define the error pages.
     pub settings: Option<Arc<Settings>>,
-    /// The route of the request, if a log needs it.
+    /// The route of the request, if a log or a filter needs it.
     pub route: Option<Rc<Route>>,
     /// The internal redirect, if any.
     pub redirect: Option<Redirect>,
@@ -249,11 +250,16 @@ impl RequestContext {
 
     /// Arranges that the worker that has declined the request learns what the front responds, or
     /// that the response passes the worker's filters. The worker waits for the head of an answer,
-    /// or for the whole response of a program or a back end, but never for a slow client. Returns
-    /// the remaining work.
-    pub fn report_to_worker(&mut self, backend: Backend, work: HandlerOutcome) -> HandlerOutcome {
+    /// or for the whole response of a program or a back end, but never for a slow client. `before`:
+    /// the filter before the worker's filters. Returns the remaining work.
+    pub fn report_to_worker(
+        &mut self,
+        backend: Backend,
+        work: HandlerOutcome,
+        before: Option<Before>,
+    ) -> HandlerOutcome {
         let (exchange, work) = match backend {
-            Backend::Perl(exchange, _) => match through::begin(exchange, work) {
+            Backend::Perl(exchange, _) => match through::begin(exchange, work, before) {
                 Ok(work) => return work,
                 Err(parts) => parts,
             },
@@ -308,9 +314,11 @@ impl RequestContext {
 
     pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
         self.settings = Some(route.settings.clone());
-        if shared.stats.log_needs.get().route || !route.settings.rules.headers.is_empty() {
-            self.route = Some(route.clone());
-        }
+        let includes = &route.settings.output.includes;
+        let is_filtered = !includes.are_off() || includes.are_inserted(&route.file);
+        let is_ruled = !route.settings.rules.headers.is_empty();
+        let is_needed = shared.stats.log_needs.get().route || is_filtered || is_ruled;
+        self.route = is_needed.then(|| route.clone());
     }
 
     /// Whether edge scripts must see the response's head.
@@ -346,7 +354,11 @@ impl RequestContext {
     fn note_told(&mut self, told: Option<Box<RequestNews>>) {
         if let Some(told) = told {
             self.note_user(told.user);
+            let variables = told.changes.variables.clone();
             self.note_changes(told.changes);
+            if let Some(state) = &mut self.rule_state {
+                state.told = variables;
+            }
             self.declined.moved = told.moved;
         }
     }

@@ -1,16 +1,25 @@
-//! Adds the output filters of a place to a response: [`edit`] applies the rules of `Substitute`,
-//! and [`apply`] compresses the result.
+//! Adds the output filters of a place to a response: [`render`] processes server-side includes,
+//! [`edit`] applies the rules of `Substitute`, and [`apply`] compresses the result.
 
 use super::client::ClientStream;
+use crate::content::includes::mode;
+use crate::content::media::type_by_name;
 use crate::content::Answer;
 use crate::filters::{self, Editor, Plan, IN_PLACE};
-use crate::handlers::{fault, Backend, Fault, Filtered, HandlerOutcome};
-use crate::pipeline::{RequestContext, RequestSource};
+use crate::handlers::through::Before;
+use crate::handlers::{fault, ssi, Backend, Fault, Filtered, HandlerOutcome};
+use crate::pipeline::included::Inside;
+use crate::pipeline::{rules, RequestContext, RequestSource};
+use crate::request::owned::OwnedRequest;
 use crate::request::Request;
+use crate::routing::Route;
 use mehari_config::{Coding, Settings};
 use mehari_http::header_block::{self, HeaderBlock};
+use mehari_http::status;
 use mehari_pool::Head;
 use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
 /// Returns an answer of the front, as a back end if the rules of `Substitute` change the answer.
@@ -29,6 +38,113 @@ pub fn answered(
     } else {
         HandlerOutcome::Answer(answer)
     }
+}
+
+/// Processes the elements of server-side includes in a program's response, and changes the head
+/// accordingly.
+///
+/// # Errors
+/// The page has failed before anything of it could be sent.
+pub async fn render<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    head: &mut Head,
+    lines: &mut HeaderBlock,
+    backend: &mut Backend,
+) -> Result<(), Fault> {
+    // The front has processed the elements of its own answers.
+    if matches!(backend, Backend::Answered(_)) {
+        return Ok(());
+    }
+    let Some(route) = route(context) else {
+        return Ok(());
+    };
+    head.may_be_conditional &= !route.settings.output.includes.are_inserted(&route.file);
+    // Perl's filters come after the filter INCLUDES, or before it.
+    if matches!(backend, Backend::Through(_)) && !route.settings.output.includes.after_perl {
+        return Ok(());
+    }
+    let request = client.request(context);
+    if !renders(&request, &route, head) {
+        return Ok(());
+    }
+    change_head(&route, head);
+    *lines = header_block::validate(&head.lines).unwrap_or_default();
+    if status::has_no_body(head.status) {
+        return Ok(());
+    }
+    let mut rendering = ssi::begin_program(client.shared(), &request, &route, Box::new(Inside));
+    poll_fn(|cx| Poll::Ready(rendering.begin(backend, cx))).await?;
+    backend.wrap(|inner| Filtered::rendering(inner, rendering));
+    Ok(())
+}
+
+/// Returns what processes the elements in the response of a program or a back end before Perl's
+/// filters. `None`: nothing is processed there.
+pub fn before_perl<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    backend: &Backend,
+    work: &HandlerOutcome,
+) -> Option<Before> {
+    let (Backend::Perl(exchange, _), HandlerOutcome::Backend(_)) = (backend, work) else {
+        return None;
+    };
+    let route = route(context).filter(|_| exchange.has_fetch())?;
+    let includes = &route.settings.output.includes;
+    if includes.are_off() || includes.after_perl {
+        return None;
+    }
+    let request = client.request(context);
+    let rendering = ssi::begin_program(client.shared(), &request, &route, Box::new(Inside));
+    let request = OwnedRequest::of(&request, None);
+    Some(Box::new(move |head, backend| {
+        let is_own = matches!(backend, Backend::Answered(_));
+        if !is_own && renders(&request.request(), &route, head) {
+            change_head(&route, head);
+            backend.wrap(|inner| Filtered::rendering(inner, rendering));
+        }
+    }))
+}
+
+/// Returns whether the filter INCLUDES processes a program's response. As in Apache,
+/// `AddOutputFilterByType` chooses only responses with the status 200, unless the variable
+/// `filter-errordocs` is set, and `XBitHack` heeds the name and the permissions of the program's
+/// file.
+pub fn renders(request: &Request<'_>, route: &Route, head: &Head) -> bool {
+    let settings = &route.settings;
+    let includes = &settings.output.includes;
+    if includes.are_off() || head.is_redirect {
+        return false;
+    }
+    let of_type = head.status == 200 || filters::is_set(request, settings, "filter-errordocs");
+    let media_type = of_type.then(|| filters::media_type(&head.lines));
+    includes.are_for_program(&route.file, media_type, || {
+        let named = type_by_name(&route.file, settings);
+        named.is_some_and(|named| named.starts_with("text/html")) && mode(&route.file) & 0o100 != 0
+    })
+}
+
+/// Removes the fields that do not fit the rendered page.
+fn change_head(route: &Route, head: &mut Head) {
+    let kept = head.lines.split_inclusive(|byte| *byte == b'\n');
+    let kept = kept.filter(|line| !OF_THE_WHOLE.iter().any(|name| has_name(line, name)));
+    head.lines = kept.flatten().copied().collect();
+    ssi::add_date(route, &mut head.lines);
+    head.content_length = None;
+}
+
+/// The fields of a program's response that do not fit the rendered page.
+const OF_THE_WHOLE: [&[u8]; 3] = [b"content-length", b"etag", b"last-modified"];
+
+/// Returns the route of the place whose settings hold: that which Perl handlers have chosen, or
+/// that of the request.
+fn route(context: &RequestContext) -> Option<Rc<Route>> {
+    let settings = context.settings.as_ref()?;
+    let chosen = context.rule_state.as_deref().and_then(rules::noted_place);
+    let known = [chosen, context.route.clone()].into_iter().flatten();
+    let mut known = known.filter(|route| Arc::ptr_eq(&route.settings, settings));
+    known.next()
 }
 
 /// Applies the rules of `Substitute` to a response, and changes the head accordingly.

@@ -2,17 +2,19 @@
 //! that apply to a client.
 
 use crate::content::includes::are_for;
+use crate::content::includes::page::Page;
 use crate::content::spool::Spooled;
 use crate::content::{Answer, Content};
 use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
 use crate::handlers::{through, Backend, BackendHead, HandlerOutcome};
+use crate::pipeline::filter::renders;
 use crate::pipeline::rules::{self, Admission};
 use crate::pipeline::{declined, start, RequestContext, RequestSource};
 use crate::request::owned::OwnedRequest;
 use crate::request::{Protocol, Redirect, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_pool::{Body, Declined};
+use mehari_pool::{Body, Declined, Head};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -155,8 +157,9 @@ impl IncludedRequest<'_> {
                     Ok(BackendHead::Response(head)) if (300..400).contains(&head.status) => {
                         return Err(head.status)
                     }
-                    Ok(BackendHead::Response(_)) => {
-                        return body(&mut backend).await.map(Fetched::Bytes)
+                    Ok(BackendHead::Response(head)) => {
+                        let bytes = body(&mut backend).await?;
+                        return Ok(self.rendered(context, route, &head, bytes));
                     }
                     Ok(BackendHead::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
                     Ok(BackendHead::Page(status)) => return Err(status),
@@ -188,6 +191,24 @@ impl IncludedRequest<'_> {
         }
     }
 
+    /// Returns the response of a program or a back end. If the filter INCLUDES is set for its
+    /// place, the response is a page itself.
+    fn rendered(
+        &self,
+        context: &RequestContext,
+        route: &Route,
+        head: &Head,
+        bytes: Vec<u8>,
+    ) -> Fetched {
+        let request = self.request(context);
+        if !renders(&request, route, head) {
+            return Fetched::Bytes(bytes);
+        }
+        let legacy = route.settings.output.includes.legacy;
+        let page = Page::parse(bytes.into(), legacy);
+        Fetched::Page(Rc::new(page), Document::of(request.resource, route))
+    }
+
     /// Passes an included file through Perl's output filters, if the worker waits for it. A page
     /// passes none, because the worker would wait for others that run the page's parts.
     async fn filtered(&self, backend: Backend, found: Fetched) -> Result<Fetched, u16> {
@@ -203,7 +224,7 @@ impl IncludedRequest<'_> {
             content: Content::Bytes(bytes),
         };
         let Ok(HandlerOutcome::Backend(mut filters)) =
-            through::begin(exchange, HandlerOutcome::Answer(answer))
+            through::begin(exchange, HandlerOutcome::Answer(answer), None)
         else {
             return Err(500);
         };
@@ -230,7 +251,7 @@ impl IncludedRequest<'_> {
         let work = declined::continue_declined(shared, &request, settings, declined, body);
         match backend {
             Backend::Perl(exchange, _) => {
-                through::begin(exchange, work).unwrap_or_else(|(_, unfiltered)| unfiltered)
+                through::begin(exchange, work, None).unwrap_or_else(|(_, unfiltered)| unfiltered)
             }
             _ => work,
         }

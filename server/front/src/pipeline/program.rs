@@ -68,6 +68,10 @@ pub async fn answer<C: ClientStream>(
             context.cache.fill_lock = fill_lock;
             let (shared, asked) = (client.shared().clone(), client.target().to_vec());
             rules::answer_worker(&shared, context, &asked, client, (backend, left)).await;
+            // The variables of `SetEnv` follow.
+            if let Some(state) = &mut context.rule_state {
+                state.told.clear();
+            }
             return Box::pin(answer(client, context, backend)).await;
         }
         Ok(BackendHead::Page(status)) => return Ok(Some(page(client, context, status))),
@@ -109,6 +113,9 @@ pub async fn answer<C: ClientStream>(
     if !lines.purge.is_empty() {
         let cache = &client.shared().cache;
         cache.purge_said(&client.request(context), &head.lines, &lines);
+    }
+    if let Err(fault) = filter::render(client, context, &mut head, &mut lines, backend).await {
+        return Ok(Some(page_of_fault(client, context, fault)));
     }
     if let Err(fault) = filter::edit(client, context, &mut head, &mut lines, backend).await {
         return Ok(Some(page_of_fault(client, context, fault)));

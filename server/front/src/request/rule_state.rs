@@ -25,6 +25,9 @@ pub struct RuleState {
     pub inherited: Vec<(Vec<u8>, Vec<u8>)>,
     /// Names of variables that Perl's handlers have taken out, for logs.
     pub removed: Vec<Vec<u8>>,
+    /// The variables that the Perl handlers of the response have changed. Unlike other variables,
+    /// they replace those of `SetEnv` at the place.
+    pub told: Vec<(Vec<u8>, Vec<u8>)>,
     /// The request's fields after `RequestHeader`.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// The query that Perl's handlers have set.
@@ -127,6 +130,13 @@ impl RuleState {
     /// Returns the request's fields, if rules or handlers have changed them.
     pub fn changed_fields(&self) -> Option<Fields<'_>> {
         self.fields.as_deref().map(Fields::Owned)
+    }
+
+    /// Whether Perl handlers have given or removed the variable, so the value of `SetEnv` does not
+    /// count.
+    pub fn is_told(&self, name: &[u8]) -> bool {
+        self.told.iter().any(|(known, _)| known == name)
+            || self.removed.iter().any(|known| known == name)
     }
 
     /// Whether rules have noted anything.

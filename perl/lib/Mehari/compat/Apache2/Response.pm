@@ -50,7 +50,7 @@ sub set_keepalive { return 1 }
 sub meets_conditions {
     my ($self) = @_;
     my $status = $self->status;
-    return 0 if $status >= 300 && $status != 304;
+    return 0 if $status >= 300 && $status != 304 || $self->no_local_copy;
     my ($in, $out) = ($self->headers_in, $self->headers_out);
     my $etag  = $out->get('ETag');
     my $mtime = $self->mtime || APR::Date::parse_http(scalar $out->get('Last-Modified')) || time;

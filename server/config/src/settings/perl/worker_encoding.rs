@@ -215,6 +215,13 @@ impl Settings {
             text.put(b't', "place", word);
         }
         self.put_limits(&mut text);
+        // The elements in a response show the variables of its handlers.
+        if !self.output.includes.are_off() {
+            text.put(b't', "includes", "on");
+        }
+        if self.output.includes.are_inserted(b"") {
+            text.put(b't', "conditions", "unheeded");
+        }
         match left.authorization {
             Authorization::Settled => {}
             Authorization::IfChanged => text.put(b't', "authorization", "if changed"),

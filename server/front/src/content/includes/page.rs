@@ -35,8 +35,8 @@ pub enum PagePart {
 /// The attributes of an element: names in lower case, and unchanged values.
 pub type Attributes = Vec<(String, Vec<u8>)>;
 
-const START: &[u8] = b"<!--#";
-const END: &[u8] = b"-->";
+pub(super) const START: &[u8] = b"<!--#";
+pub(super) const END: &[u8] = b"-->";
 
 impl Page {
     /// Parses a page. `legacy`: whether conditions have the older syntax.
@@ -52,9 +52,9 @@ impl Page {
                 parts.push(PagePart::Text(at..at + start));
             }
             let begin = at + start + START.len();
-            let (part, taken) = element(&source[begin..], legacy);
-            parts.push(part);
-            at = begin + taken;
+            let element = element(&source[begin..], legacy);
+            parts.push(element.part);
+            at = begin + element.length;
         }
         if at < source.len() {
             parts.push(PagePart::Text(at..source.len()));
@@ -63,20 +63,33 @@ impl Page {
     }
 }
 
-/// Parses the element after the mark `<!--#`. Returns it with its length, which includes `-->`.
-fn element(text: &[u8], legacy: bool) -> (PagePart, usize) {
+/// An element that was read after the mark `<!--#`.
+pub(super) struct Element {
+    pub part: PagePart,
+    /// The length in bytes, which includes `-->`.
+    pub length: usize,
+    /// Whether the text ends before the element does. More text may then change the result.
+    pub is_open: bool,
+}
+
+/// Parses the element after the mark `<!--#`.
+pub(super) fn element(text: &[u8], legacy: bool) -> Element {
     let mut reader = Reader { text, at: 0 };
-    match reader.element() {
-        Some((name, attributes)) => (meaning(name, attributes, legacy), reader.at),
-        None => {
-            // As in Apache, the page continues after the next end mark.
-            let end = memchr::memmem::find(text, END).map_or(text.len(), |end| end + END.len());
-            let shown = text[..end.min(40)].escape_ascii();
-            (
-                PagePart::Wrong(format!("`<!--#{shown}` cannot be read")),
-                end,
-            )
-        }
+    if let Some((name, attributes)) = reader.element() {
+        return Element {
+            part: meaning(name, attributes, legacy),
+            length: reader.at,
+            is_open: false,
+        };
+    }
+    // As in Apache, the page continues after the next end mark.
+    let end = memchr::memmem::find(text, END).map(|end| end + END.len());
+    let length = end.unwrap_or(text.len());
+    let shown = text[..length.min(40)].escape_ascii();
+    Element {
+        part: PagePart::Wrong(format!("`<!--#{shown}` cannot be read")),
+        length,
+        is_open: end.is_none() || END[..END.len() - 1].starts_with(reader.rest()),
     }
 }
 

@@ -90,6 +90,21 @@ impl Manner {
     }
 }
 
+/// What the elements of a page change for the rest of the page.
+pub(super) struct Progress {
+    pub manner: Manner,
+    pub branches: Branches,
+}
+
+impl Progress {
+    pub fn of(document: &Document) -> Progress {
+        Progress {
+            manner: Manner::of(&document.settings),
+            branches: Branches::default(),
+        }
+    }
+}
+
 /// The reason for which an element failed.
 pub type ElementError = String;
 
@@ -141,6 +156,11 @@ impl Render {
         })
     }
 
+    /// Notes that the outermost page is rendered, so all other pages are parts of it.
+    pub(super) fn begin_outermost(&self) {
+        self.depth.set(1);
+    }
+
     /// Sets the variables about the query of an included page. As in Apache, they stay set, and a
     /// page without a query changes nothing.
     fn show_query(&self, document: &Document) {
@@ -155,32 +175,49 @@ impl Render {
     }
 
     async fn parts(&self, page: &Page, document: &Document, into: &mut Vec<u8>) -> Result<(), u16> {
-        let mut manner = Manner::of(&document.settings);
-        let mut branches = Branches::default();
+        let mut progress = Progress::of(document);
         for part in &page.parts {
-            self.count(part, document)?;
-            self.pause().await;
-            let done = match part {
-                PagePart::Text(range) if branches.print() => {
-                    into.extend_from_slice(&page.source[range.clone()]);
-                    Ok(())
+            match part {
+                PagePart::Text(range) => {
+                    self.pause().await;
+                    if progress.branches.print() {
+                        into.extend_from_slice(&page.source[range.clone()]);
+                    }
                 }
-                PagePart::Element { name, attributes } if branches.print() => {
-                    self.element(name, attributes, document, &mut manner, into)
-                        .await
+                element => {
+                    self.part(element, document, &mut progress, into).await?;
                 }
-                PagePart::Wrong(why) if branches.print() => Err(why.clone()),
-                PagePart::Text(_) | PagePart::Element { .. } | PagePart::Wrong(_) => Ok(()),
-                condition => self.branch(condition, &mut branches, &manner),
-            };
-            if let Err(why) = done {
-                self.complain(document, &why);
-                into.extend_from_slice(&manner.error);
             }
             if into.len() > MOST {
                 self.complain(document, "the page becomes too long");
                 return Err(500);
             }
+        }
+        Ok(())
+    }
+
+    /// Processes an element or a condition. The error is the status with which the page fails.
+    pub(super) async fn part(
+        &self,
+        part: &PagePart,
+        document: &Document,
+        progress: &mut Progress,
+        into: &mut Vec<u8>,
+    ) -> Result<(), u16> {
+        let Progress { manner, branches } = progress;
+        self.count(document)?;
+        self.pause().await;
+        let done = match part {
+            PagePart::Element { name, attributes } if branches.print() => {
+                self.element(name, attributes, document, manner, into).await
+            }
+            PagePart::Wrong(why) if branches.print() => Err(why.clone()),
+            PagePart::Text(_) | PagePart::Element { .. } | PagePart::Wrong(_) => Ok(()),
+            condition => self.branch(condition, branches, manner),
+        };
+        if let Err(why) = done {
+            self.complain(document, &why);
+            into.extend_from_slice(&manner.error);
         }
         Ok(())
     }
@@ -223,10 +260,7 @@ impl Render {
         }
     }
 
-    fn count(&self, part: &PagePart, document: &Document) -> Result<(), u16> {
-        if matches!(part, PagePart::Text(_)) {
-            return Ok(());
-        }
+    fn count(&self, document: &Document) -> Result<(), u16> {
         self.elements.set(self.elements.get() + 1);
         if self.elements.get() > ELEMENTS {
             let text =
@@ -238,7 +272,7 @@ impl Render {
     }
 
     /// Lets other tasks run while a long page is rendered.
-    async fn pause(&self) {
+    pub(super) async fn pause(&self) {
         if self.slice.get().elapsed() > SLICE {
             tokio::task::yield_now().await;
             self.slice.set(Instant::now());

@@ -16,12 +16,14 @@ pub const DATES: [&[u8]; 3] = [b"DATE_GMT", b"DATE_LOCAL", b"LAST_MODIFIED"];
 #[error("expected a text, and variables, of {MOST} bytes at most")]
 pub struct TooLong;
 
+/// As in Apache, the case of letters in names does not count.
 #[derive(Default)]
 pub struct Variables {
-    known: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The names as first given and the values, by the names in upper case.
+    known: BTreeMap<Vec<u8>, (Vec<u8>, Vec<u8>)>,
     size: usize,
-    /// The names of the variables that included programs get in addition to the request's
-    /// variables.
+    /// The names, in upper case, of the variables that included programs get in addition to the
+    /// request's variables.
     own: BTreeSet<Vec<u8>>,
     /// The names of those of them that were set since [`Variables::take_changed`].
     changed: BTreeSet<Vec<u8>>,
@@ -30,35 +32,44 @@ pub struct Variables {
 
 impl Variables {
     pub fn put(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
-        let before = self.known.get(name).map(|value| name.len() + value.len());
+        let key = name.to_ascii_uppercase();
+        let before = self.known.get(&key);
+        let shown = before.map_or(name, |(name, _)| name).to_vec();
+        let before = before.map(|(_, value)| name.len() + value.len());
         let size = self.size - before.unwrap_or(0) + name.len() + value.len();
         if size > MOST {
             return Err(TooLong);
         }
         self.size = size;
-        self.known.insert(name.to_vec(), value.to_vec());
+        self.known.insert(key, (shown, value.to_vec()));
         Ok(())
     }
 
     /// Sets a variable that included programs see too.
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
         self.put(name, value)?;
-        self.own.insert(name.to_vec());
-        self.changed.insert(name.to_vec());
+        self.own.insert(name.to_ascii_uppercase());
+        self.changed.insert(name.to_ascii_uppercase());
         Ok(())
+    }
+
+    pub fn forget(&mut self, name: &[u8]) {
+        if let Some((_, value)) = self.known.remove(&name.to_ascii_uppercase()) {
+            self.size -= name.len() + value.len();
+        }
     }
 
     /// Calls `take` with each variable that was set since the last call.
     pub fn take_changed(&mut self, mut take: impl FnMut(&[u8], &[u8])) {
         for name in std::mem::take(&mut self.changed) {
-            if let Some(value) = self.known.get(&name) {
-                take(&name, value);
+            if let Some((name, value)) = self.known.get(&name) {
+                take(name, value);
             }
         }
     }
 
     pub fn own(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let known = |name: &Vec<u8>| self.known.get_key_value(name);
+        let known = |name: &Vec<u8>| self.known.get(name);
         self.own
             .iter()
             .filter_map(known)
@@ -68,11 +79,12 @@ impl Variables {
     /// Returns the value of a variable. `format`: the current date format.
     pub fn value(&self, name: &[u8], format: &str) -> Option<Vec<u8>> {
         let now = SystemTime::now();
-        match name {
+        let key = name.to_ascii_uppercase();
+        match &key[..] {
             b"DATE_LOCAL" => Some(mehari_observe::local_time(now, format)),
             b"DATE_GMT" => Some(mehari_observe::universal_time(now, format)),
             b"LAST_MODIFIED" => Some(mehari_observe::local_time(self.modified?, format)),
-            _ => self.known.get(name).cloned(),
+            _ => self.known.get(&key).map(|(_, value)| value.clone()),
         }
     }
 
@@ -81,8 +93,8 @@ impl Variables {
             .into_iter()
             .filter_map(|name| Some((name.to_vec(), self.value(name, format)?)));
         let known = self.known.iter();
-        let known = known.filter(|(name, _)| !DATES.contains(&&name[..]));
-        let known = known.map(|(name, value)| (name.clone(), value.clone()));
+        let known = known.filter(|(key, _)| !DATES.contains(&&key[..]));
+        let known = known.map(|(_, variable)| variable.clone());
         dates.chain(known).collect()
     }
 
