@@ -203,9 +203,12 @@ fn change_is_seen_although_the_reactor_names_the_request_first() {
     });
 }
 
+/// Changes a .htaccess file of a site.
+type RuleChange = fn(&Path, &str);
+
 /// Paths, and code that changes which .htaccess file holds for each path. Its text is the last
 /// argument.
-const RULE_CHANGES: [(&str, fn(&Path, &str)); 6] = [
+const RULE_CHANGES: [(&str, RuleChange); 6] = [
     ("/written/page.txt", |root, text| {
         fs::write(root.join("written/.htaccess"), text).expect("written")
     }),
