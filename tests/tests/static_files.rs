@@ -203,6 +203,9 @@ fn change_is_seen_although_the_reactor_names_the_request_first() {
     });
 }
 
+/// Changes a .htaccess file of a site.
+type RuleChange = fn(&Path, &str);
+
 /// Paths, and code that changes which .htaccess file holds for each path. Its text is the last
 /// argument.
 const RULE_CHANGES: [(&str, RuleChange); 6] = [
