@@ -71,7 +71,6 @@ pub const GROUP: Group = Group {
                 set_filters(target, arguments, change)
             },
         )
-        .htaccess(FILE_INFO)
         .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
         Directive::everywhere(
             "AddOutputFilter",
