@@ -3,7 +3,7 @@
 
 use super::row::*;
 use super::{includes, substitute};
-use crate::overrides::FILE_INFO;
+use crate::overrides::{ALL, FILE_INFO};
 use crate::{Coding, CompressionChange, IncludesChange, SubstitutionChange, TagRule};
 
 pub const GROUP: Group = Group {
@@ -71,6 +71,7 @@ pub const GROUP: Group = Group {
                 set_filters(target, arguments, change)
             },
         )
+        .htaccess(ALL)
         .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
         Directive::everywhere(
             "AddOutputFilter",
