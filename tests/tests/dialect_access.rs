@@ -592,7 +592,7 @@ fn conditions_of_a_place_count_although_another_place_answers() {
 }
 
 /// Perl handlers of a place that do not refuse, or that refuse themselves (the last two).
-const PLACE_HANDLERS: [&str; 9] = [
+const PLACE_HANDLERS: [&str; 10] = [
     "",
     "PerlLogHandler 'sub { -1 }'",
     "PerlCleanupHandler 'sub { -1 }'",
@@ -600,12 +600,13 @@ const PLACE_HANDLERS: [&str; 9] = [
     "PerlFixupHandler 'sub { -1 }'",
     "PerlHeaderParserHandler 'sub { -1 }'",
     "PerlAccessHandler 'sub { -1 }'",
+    "PerlAuthenHandler 'sub { 401 }'",
     "PerlHeaderParserHandler 'sub { 403 }'",
     "PerlAccessHandler 'sub { 403 }'",
 ];
 
 /// What leads from a place to an open one, and a path of the place.
-const LEADS: [(&str, &str); 8] = [
+const LEADS: [(&str, &str); 11] = [
     ("Redirect 302 @PATH@/page.html /open/page.html", "page.html"),
     (
         "RewriteEngine On\nRewriteRule page /open/page.html",
@@ -615,6 +616,12 @@ const LEADS: [(&str, &str); 8] = [
         "RewriteEngine On\nRewriteRule page /open/page.html [R]",
         "page.html",
     ),
+    ("RewriteEngine On\nRewriteRule ^$ /open/page.html", ""),
+    (
+        "DirectoryIndex page.html\nRewriteEngine On\nRewriteRule ^$ /open/page.html",
+        "",
+    ),
+    ("DirectoryIndex page.html\nRedirect 302 /open/page.html", ""),
     ("FallbackResource /open/page.html", "missing"),
     ("DirectoryIndex /open/page.html", ""),
     (
@@ -679,7 +686,9 @@ fn check_leading_places(pair: &Pair, handlers: &[&str]) {
                     // Handlers of a place that leads to a place with other handlers do not run:
                     // the request is refused at once.
                     let is_same = seen.iter().all(|status| *status == seen[0]);
-                    let may_differ = handler.contains("Header") || handler.contains("Access");
+                    let may_differ = ["Header", "Access", "Authen"]
+                        .iter()
+                        .any(|phase| handler.contains(phase));
                     let refuse = seen.iter().all(|status| *status >= 400);
                     if !refuse || !(is_same || may_differ) {
                         differences.push(format!("{handler} {target} {who}: {seen:?}"));

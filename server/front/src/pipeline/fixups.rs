@@ -41,6 +41,15 @@ impl Evaluation<'_> {
         let settings = route.settings.clone();
         let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
         let is_left = self.note_place(&route, rule_state);
+        match self.leads_before_perl(&route, &path, rule_state)? {
+            Some(need @ Decision::Needs(_)) => return Ok(need),
+            // The worker asks for the rules after its handlers.
+            Some(_) => {
+                rule_state.get_or_insert_with(Default::default).place = Some(route.clone());
+                return Ok(Decision::To(route));
+            }
+            None => {}
+        }
         let route = if is_left {
             route
         } else {
@@ -68,6 +77,23 @@ impl Evaluation<'_> {
             self.change_fields(&route, rule_state);
         }
         Ok(Decision::To(route))
+    }
+
+    /// Returns where the rules of a folder with an index would lead, although a worker has not yet
+    /// decided about access to the folder.
+    fn leads_before_perl(
+        &self,
+        route: &Rc<Route>,
+        path: &Path,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Option<Decision>, Problem> {
+        let is_index = matches!(route.outcome, RouteOutcome::Indexed);
+        let settings = &route.settings;
+        if !is_index || !settings.left_rules().fixups || !settings.is_decided_after_perl() {
+            return Ok(None);
+        }
+        let mut own = rule_state.clone();
+        Ok(self.apply_to_place(route.clone(), path, &mut own)?.err())
     }
 
     /// Applies the rules that `fix_up` has left for after Perl's handlers.
