@@ -168,3 +168,69 @@ fn word_default_takes_an_outer_document_away() {
         }
     }
 }
+
+/// Where a page of refusals lies, with the lines of its place, and whether the page is sent.
+const REFUSING: [(&str, &str, bool); 7] = [
+    ("denied", "<Directory @DIR@>\nRequire all denied\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
+    ("far", "<Directory @DIR@>\nRequire ip 192.0.2.1\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
+    ("older", "<Directory @DIR@>\nOrder allow,deny\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
+    (
+        "login",
+        "<Directory @DIR@>\nAuthType Basic\nAuthName a\nAuthUserFile @ROOT@/users\nRequire valid-user\n\
+         ErrorDocument 401 @URL@/page.txt\n</Directory>\n",
+        true,
+    ),
+    // As in Apache, a place that has a section of its own is checked again.
+    (
+        "files",
+        "<Directory @DIR@>\nRequire all denied\nErrorDocument 403 @URL@/page.txt\n<Files page.txt>\nSetEnv A b\n</Files>\n</Directory>\n",
+        false,
+    ),
+    ("location", "<Location @URL@>\nRequire all denied\nErrorDocument 403 @URL@/page.txt\n</Location>\n", false),
+    (
+        "inner",
+        "<Directory @DIR@>\nRequire all denied\nErrorDocument 403 /inner/sub/page.txt\n</Directory>\n\
+         <Directory @DIR@/sub>\nRequire ip 192.0.2.1\n</Directory>\n",
+        false,
+    ),
+];
+
+#[test]
+fn page_of_a_refusal_is_sent_if_it_lies_at_the_refusing_place() {
+    let site = || {
+        let mut builder = Server::builder().file("users", "");
+        for (name, lines, _) in REFUSING {
+            for file in ["page.txt", "other.txt", "sub/page.txt"] {
+                builder = builder.file(&format!("htdocs/{name}/{file}"), "the page");
+            }
+            let lines = lines.replace("@DIR@", &format!("@ROOT@/htdocs/{name}"));
+            builder = builder.conf(&lines.replace("@URL@", &format!("/{name}")));
+        }
+        builder
+    };
+    for server in apache::beside(site) {
+        for (name, _, is_sent) in REFUSING {
+            let answer = server.get(&format!("/{name}/other.txt"));
+            assert!(
+                [401, 403].contains(&answer.status),
+                "{name}: {}",
+                answer.status
+            );
+            assert_eq!(
+                answer.text() == "the page",
+                is_sent,
+                "{name}: {}",
+                answer.text()
+            );
+            let challenges = answer
+                .fields
+                .iter()
+                .filter(|(field, _)| field.eq_ignore_ascii_case("www-authenticate"));
+            assert_eq!(
+                challenges.count(),
+                usize::from(answer.status == 401),
+                "{name}"
+            );
+        }
+    }
+}

@@ -48,6 +48,12 @@ impl Evaluation<'_> {
                 state.leave_place();
             }
         }
+        // As in Apache, the page of a refusal is sent if it lies at the place that has refused.
+        let error_of = (rule_state.as_ref()).and_then(|state| state.mapping.error_of.as_ref());
+        let is_page_of_place = error_of.is_some_and(|of| !route.settings.are_checked_behind(of));
+        if is_page_of_place && !route.settings.runs_phases() {
+            return None;
+        }
         let of_index = (rule_state.as_ref()).and_then(|state| state.mapping.index_of.as_ref());
         let is_other = of_index.is_some_and(|of| route.settings.are_checked_behind(&of.settings));
         if is_other || route.is_looked_up {

@@ -169,6 +169,11 @@ impl RequestContext {
             // The response is that of the new resource alone.
             state.varying.clear();
         }
+        let refusing = (self.settings.as_ref()).filter(|_| matches!(status, 401 | 403));
+        if let Some(settings) = refusing.filter(|settings| !settings.runs_phases()) {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.mapping.error_of = Some(settings.clone());
+        }
         if !self.declined.error_lines.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.lines.append(&mut self.declined.error_lines);
@@ -375,6 +380,10 @@ impl RequestContext {
         self.note_told(declined.told.take());
         self.note_reason(declined.reason.take());
         self.note_changes(std::mem::take(&mut declined.changes));
+        if let (401, Some(state)) = (declined.status, &mut self.rule_state) {
+            // The worker's challenge replaces that of an earlier refusal.
+            state.challenge_anew(b"");
+        }
         if declined.status >= 400 {
             self.declined.error_lines.clone_from(&declined.lines);
         }

@@ -142,7 +142,7 @@ fn refuse(
         let state = context.rule_state.get_or_insert_with(Default::default);
         let said = &settings.rules.authentication;
         let lines = challenge(shared, said, state.identity.stale);
-        state.lines.extend_from_slice(lines.as_bytes());
+        state.challenge_anew(lines.as_bytes());
     }
     if status == 403 {
         context.log(

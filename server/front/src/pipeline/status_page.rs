@@ -115,7 +115,7 @@ pub fn document_work(
         && route.intermediate_settings.is_empty();
     match &route.outcome {
         RouteOutcome::Program | RouteOutcome::Proxied(_) | RouteOutcome::Negotiated(_) => elsewhere,
-        _ if settings.runs_phases() || !is_free => elsewhere,
+        _ if settings.runs_phases() || !is_free || settings.denied => elsewhere,
         RouteOutcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
         RouteOutcome::File(target) => {
             file_of_error(target, settings, &shared.content.files, status)

@@ -214,6 +214,20 @@ impl RuleState {
         }
     }
 
+    /// Replaces the challenge of an earlier refusal of the same request, such as that of a page
+    /// whose error page is refused too.
+    pub fn challenge_anew(&mut self, lines: &[u8]) {
+        const NAME: &[u8] = b"www-authenticate:";
+        let is_other = |line: &&[u8]| {
+            let name = line.get(..NAME.len());
+            !name.is_some_and(|name| name.eq_ignore_ascii_case(NAME))
+        };
+        let said = self.lines.split_inclusive(|byte| *byte == b'\n');
+        let mut all = said.filter(is_other).collect::<Vec<_>>().concat();
+        all.extend_from_slice(lines);
+        self.lines = all;
+    }
+
     pub fn say_once(&mut self, line: &[u8]) {
         if memchr::memmem::find(&self.lines, line).is_none() {
             self.lines.extend_from_slice(line);

@@ -112,6 +112,7 @@ pub fn find_for(
     search.variables = variables;
     search.forced = &mapping.forced;
     search.handler = mapping.handler.as_ref();
+    search.error_of = mapping.error_of.as_deref();
     search.lacks_index = mapping.lacks_index;
     search.is_program = mapping.is_program;
     search.is_lookup = mapping.index_of.is_some();

@@ -15,6 +15,9 @@ pub struct MappingState {
     pub rewritten_in_folder: bool,
     /// The handlers and media types that `RewriteRule [H=]` and `[T=]` have set for this resource.
     pub forced: Vec<Arc<Forced>>,
+    /// The settings of the place that has refused the request, if the resource is the page of this
+    /// error.
+    pub error_of: Option<Arc<Settings>>,
     /// The handler that Perl has chosen for this resource.
     pub handler: Option<Handler>,
     /// The names of the resource's variants that access rules refuse to the client.
@@ -109,11 +112,12 @@ impl MappingState {
         }
     }
 
-    /// Whether a rule has chosen the handler or the back end. A kept route of the path is then of
-    /// no use.
+    /// Whether a rule has chosen the handler or the back end, or the resource is the page of a
+    /// refusal. A kept route of the path is then of no use.
     pub fn has_chosen_handler(&self) -> bool {
         !self.forced.is_empty()
             || self.handler.is_some()
+            || self.error_of.is_some()
             || self.is_program
             || self.lacks_index
             || self.back_end().is_some()
@@ -133,6 +137,7 @@ impl MappingState {
         self.rewritten_in_folder = false;
         self.forced.clear();
         self.handler = None;
+        self.error_of = None;
         self.document_root = None;
         self.aliased = None;
         self.is_program = false;

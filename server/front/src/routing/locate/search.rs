@@ -48,6 +48,8 @@ pub(super) struct Search<'s> {
     htaccess: &'s HtaccessTable,
     pub(super) variables: Option<&'s ExpressionVariables<'s>>,
     pub(super) forced: &'s [Arc<Forced>],
+    /// The settings of the place that has refused the request, if the page of this error is sought.
+    pub(super) error_of: Option<&'s Settings>,
     /// The handler that Perl has chosen.
     pub(super) handler: Option<&'s Handler>,
     /// Whether the host's rules have found no index in the folder.
@@ -82,6 +84,7 @@ impl<'s> Search<'s> {
             htaccess,
             variables: None,
             forced: &[],
+            error_of: None,
             handler: None,
             lacks_index: false,
             is_program: false,
@@ -210,7 +213,8 @@ impl<'s> Search<'s> {
             by_rule,
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
-        if settings.denied {
+        let is_page_of_place = self.error_of.is_some_and(|of| !settings.are_checked_behind(of));
+        if settings.denied && !is_page_of_place {
             return Ok(self.refused(settings, DENIED));
         }
         if uncovers {
