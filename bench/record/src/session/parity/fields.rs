@@ -69,8 +69,23 @@ fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Se
         "date" | "server" => true,
         "etag" | "last-modified" => settings.ignore_validators,
         "expires" => same_moment(values, dates),
+        "vary" | "allow" => same_words(values),
         _ => false,
     }
+}
+
+/// Returns whether both lists have the same words, in any order. Upper and lower case count the
+/// same.
+fn same_words(values: [&str; 2]) -> bool {
+    let [a, b] = values.map(|value| {
+        let words = value
+            .split(',')
+            .map(|word| word.trim().to_ascii_lowercase());
+        words
+            .filter(|word| !word.is_empty())
+            .collect::<BTreeSet<_>>()
+    });
+    a == b
 }
 
 /// Returns whether the dates of a field must be equal and are therefore not masked.
@@ -138,6 +153,15 @@ fn shown(value: &Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_names_are_equal_in_any_order() {
+        assert!(same_words([
+            "Accept-Encoding, X-In",
+            "x-in,Accept-Encoding"
+        ]));
+        assert!(!same_words(["Accept-Encoding, X-In", "Accept-Encoding"]));
+    }
 
     #[test]
     fn an_expiry_date_is_compared_relative_to_its_own_servers_date() {
