@@ -56,34 +56,10 @@ top_level()
 MODULE = Mehari    PACKAGE = Apache2::RequestRec
 
 void
-print(SV *self, ...)
-  ALIAS:
-    puts = 1
-  PREINIT:
-    STRLEN sum = 0;
-  PPCODE:
-    mehari_rec_of(aTHX_ self);
-    mehari_phase_check_output(aTHX_ ix ? "puts" : "print");
-    for (int i = 1; i < items; i++) {
-      STRLEN length;
-      SV *part = ST(i);
-      const char *bytes = SvUTF8(part) ? SvPVutf8(part, length) : SvPV(part, length);
-      mehari_output_write(bytes, length);
-      sum += length;
-    }
-    if (IoFLAGS(GvIOp(PL_defoutgv)) & IOf_FLUSH)
-      mehari_output_flush();
-    if (sum)
-      mXPUSHu(sum);
-    else
-      mXPUSHp("0E0", 3);
-    PERL_UNUSED_VAR(ix);
-
-void
 rflush(SV *self)
   CODE:
     mehari_rec_of(aTHX_ self);
-    mehari_output_flush();
+    mehari_flush_or_die(aTHX_ "Apache2::RequestIO::rflush");
 
 SV *
 content_type(SV *self, SV *value = NULL)

@@ -17,6 +17,11 @@ void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
  * them. */
 #define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_forbid_in_threads(subs, C_ARRAY_LENGTH(subs)))
 
+/* io.c: dies with an APR::Error for the system's error number. */
+void mehari_throw(pTHX_ int error, const char *function);
+/* io.c: sends printed output, or dies for `function` if the client has left. */
+void mehari_flush_or_die(pTHX_ const char *function);
+
 /* table.c: APR::Table. The case of a name does not matter. A name may have several values. The
  * order of the entries is kept. */
 typedef struct {

@@ -13,32 +13,59 @@
 
 #define PART 65536
 
+void mehari_throw(pTHX_ int error, const char *function)
+{
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("APR::Error"), NULL);
+  dSP;
+  PUSHMARK(SP);
+  mXPUSHi(error);
+  mXPUSHs(newSVpv(function, 0));
+  PUTBACK;
+  call_pv("APR::Error::throw", G_VOID | G_DISCARD);
+}
+
+void mehari_flush_or_die(pTHX_ const char *function)
+{
+  if (mehari_output_waits() && mehari_client_has_left())
+    mehari_throw(aTHX_ ECONNABORTED, function);
+  mehari_output_flush();
+}
+
 /* Sends printed output to the client at once if `$|` is set. */
-static void flush_if_asked(pTHX)
+static void flush_if_asked(pTHX_ const char *function)
 {
   if (PL_defoutgv && GvIO(PL_defoutgv) && IoFLAGS(GvIOp(PL_defoutgv)) & IOf_FLUSH)
-    mehari_output_flush();
+    mehari_flush_or_die(aTHX_ function);
 }
 
 /* Returns the number of bytes written. Like mod_perl, returns "0E0" for no bytes, which is true. */
 static SV *count_sv(pTHX_ STRLEN count) { return count ? sv_2mortal(newSVuv(count)) : newSVpvs_flags("0E0", SVs_TEMP); }
+
+/* Writes text. Dies if the client has left and the text exceeds the buffer, as under mod_perl. */
+static void write_text(pTHX_ mehari_text text, const char *function)
+{
+  if (mehari_output_is_lost(text.length))
+    mehari_throw(aTHX_ ECONNABORTED, function);
+  mehari_output_write(text.at, text.length);
+}
 
 /* Prints. As in mod_perl, characters are written as perl stores them, so decoded text is sent as
  * UTF-8. */
 XS_INTERNAL(print)
 {
   dXSARGS;
+  dXSI32;
   STRLEN sum = 0;
   if (items < 1)
     croak_xs_usage(cv, "r, ...");
   MEHARI_CHECK(ST(0));
-  mehari_phase_check_output(aTHX_ "print");
+  mehari_phase_check_output(aTHX_ ix ? "puts" : "print");
   for (int i = 1; i < items; i++) {
     mehari_text text = mehari_sv_text(aTHX_ ST(i));
-    mehari_output_write(text.at, text.length);
+    write_text(aTHX_ text, "Apache2::RequestIO::print");
     sum += text.length;
   }
-  flush_if_asked(aTHX);
+  flush_if_asked(aTHX_ "Apache2::RequestIO::print");
   ST(0) = count_sv(aTHX_ sum);
   XSRETURN(1);
 }
@@ -53,8 +80,8 @@ XS_INTERNAL(print_format)
   SV *line = newSVpvs_flags("", SVs_TEMP);
   do_sprintf(line, items - 1, &ST(1));
   mehari_text text = mehari_sv_text(aTHX_ line);
-  mehari_output_write(text.at, text.length);
-  flush_if_asked(aTHX);
+  write_text(aTHX_ text, "Apache2::RequestIO::printf");
+  flush_if_asked(aTHX_ "Apache2::RequestIO::printf");
   ST(0) = count_sv(aTHX_ text.length);
   XSRETURN(1);
 }
@@ -78,7 +105,7 @@ XS_INTERNAL(write_part)
     croak("Negative length");
   if (length < 0 || (STRLEN)length > text.length - offset)
     length = text.length - offset;
-  mehari_output_write(text.at + offset, length);
+  write_text(aTHX_ (mehari_text){text.at + offset, length}, "Apache2::RequestIO::write");
   XSRETURN_IV(length);
 }
 
@@ -93,6 +120,10 @@ static int send_file(int file, off_t offset, size_t length)
       continue;
     if (got <= 0) {
       error = got < 0 ? errno : 0;
+      break;
+    }
+    if (mehari_output_is_lost(got)) {
+      error = ECONNABORTED;
       break;
     }
     mehari_output_write(part, got);
@@ -123,14 +154,8 @@ XS_INTERNAL(sendfile)
     error = send_file(file, offset, length);
   if (file >= 0)
     close(file);
-  if (error && !wants_status) {
-    PUSHMARK(SP);
-    mXPUSHi(error);
-    mXPUSHs(newSVpvf("Apache2::RequestIO::sendfile('%s')", SvPV_nolen(ST(1))));
-    PUTBACK;
-    load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("APR::Error"), NULL);
-    call_pv("APR::Error::throw", G_VOID | G_DISCARD);
-  }
+  if (error && !wants_status)
+    mehari_throw(aTHX_ error, form("Apache2::RequestIO::sendfile('%s')", SvPV_nolen(ST(1))));
   XSRETURN_IV(error);
 }
 
@@ -268,16 +293,26 @@ XS_INTERNAL(limit)
   XSRETURN_IV(setrlimit(SvIV(ST(0)), &wanted) == 0);
 }
 
+/* $c->aborted */
+XS_INTERNAL(aborted)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "connection");
+  XSRETURN_IV(mehari_client_has_left());
+}
+
 void mehari_io_boot(pTHX)
 {
   static const mehari_sub subs[] = {
+    {"Apache2::RequestRec::print", print, 0}, {"Apache2::RequestRec::puts", print, 1},
     {"Apache2::RequestRec::PRINT", print, 0}, {"Apache2::RequestRec::printf", print_format, 0},
     {"Apache2::RequestRec::PRINTF", print_format, 0}, {"Apache2::RequestRec::write", write_part, 0},
     {"Apache2::RequestRec::WRITE", write_part, 0}, {"Apache2::RequestRec::sendfile", sendfile, 0},
     {"Apache2::RequestRec::GETC", getc_one, 0}, {"Apache2::RequestRec::READLINE", readline, 0},
     {"Apache2::RequestRec::_addresses", addresses, 0}, {"Apache2::RequestRec::_scheme", frame_text, MEHARI_TEXT_SCHEME},
     {"Apache2::RequestRec::_server_name", frame_text, MEHARI_TEXT_SERVER_NAME}, {"Apache2::RequestRec::_languages", languages, 0}, {"Apache2::RequestRec::_head_is_set", head_is_set, 0},
-    {"Apache2::RequestRec::bytes_sent", bytes_sent, 0},
+    {"Apache2::RequestRec::bytes_sent", bytes_sent, 0}, {"Apache2::Connection::aborted", aborted, 0},
   };
   static const mehari_sub others[] = {{"Mehari::log_line", log_line, 0}, {"Mehari::limit", limit, 0}};
   MEHARI_DEFINE(subs);

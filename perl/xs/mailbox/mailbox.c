@@ -109,6 +109,10 @@ void mehari_mailbox_state(uint32_t state)
 }
 
 uint32_t mehari_mailbox_number(void) { return own_taken.count; }
+bool mehari_client_has_left(void)
+{
+  return mehari_serving && atomic_load_explicit(&mehari_box->departed, memory_order_relaxed) == mehari_mailbox_number();
+}
 uint32_t mehari_mailbox_progress(void) { return mehari_progress_read(mehari_box, mehari_mailbox_number()); }
 void mehari_mailbox_note(uint32_t progress)
 {

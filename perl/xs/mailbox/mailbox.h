@@ -90,6 +90,7 @@ uint32_t mehari_mailbox_progress(void);
 void mehari_mailbox_note(uint32_t progress);
 /* Called in a template's child before a request. */
 void mehari_mailbox_begin(void);
+bool mehari_client_has_left(void); /* whether nobody gets the current request's response */
 uint32_t mehari_mailbox_number(void); /* of the current request, in the order of taken requests */
 /* Returns the text of a span. The text of a span outside of the frame is empty. Used many times per
  * request. */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 18u
+#define MEHARI_VERSION 19u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -63,6 +63,9 @@ typedef struct {
   _Alignas(64) _Atomic uint32_t answered;
   /* 1 while an order to inspect the worker waits for the worker. */
   _Alignas(64) _Atomic uint32_t inspection;
+  /* The number (mehari_mailbox_number) of the last request whose client has left while the worker
+   * served the request. */
+  _Alignas(64) _Atomic uint32_t departed;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };

@@ -160,13 +160,13 @@ static bool send_order(const template *this, bool to_its_end)
 
 #define UNKNOWN_STATUS (-1) /* the template died with its child; neither WIFEXITED nor WIFSIGNALED */
 
-/* Completes the missing parts of a response after the child's end. Only a child that exited has
- * said all that it had to say. */
-static void complete(const char *file, pid_t child, int status)
+/* Logs how the child has ended, unless it exited after its response, or wrote for a client that has
+ * left. */
+static void log_end(const char *file, pid_t child, int status, bool has_head)
 {
-  uint32_t progress = mehari_mailbox_progress();
-  bool has_head = progress >= MEHARI_PROGRESS_HEAD;
   const char *where = has_head ? " within its response" : "; premature end of script headers";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && mehari_client_has_left())
+    return;
   if (WIFSIGNALED(status))
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status), where);
   else if (!WIFEXITED(status))
@@ -174,6 +174,15 @@ static void complete(const char *file, pid_t child, int status)
   else if (!has_head)
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d ended with status %d before its response; premature end of script headers", file, (int)child,
                 WEXITSTATUS(status));
+}
+
+/* Completes the missing parts of a response after the child's end. Only a child that exited has
+ * said all that it had to say. */
+static void complete(const char *file, pid_t child, int status)
+{
+  uint32_t progress = mehari_mailbox_progress();
+  bool has_head = progress >= MEHARI_PROGRESS_HEAD;
+  log_end(file, child, status, has_head);
   if (!has_head)
     mehari_output_error(500);
   else if (progress == MEHARI_PROGRESS_HEAD)

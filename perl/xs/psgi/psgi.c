@@ -58,7 +58,10 @@ static void run(pTHX_ void *argument)
 static void log_exception(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);
-  mehari_log_exception(aTHX_ "psgi");
+  if (mehari_client_has_left())
+    mehari_logf(MEHARI_LOG_INFO, "%s", SvPV_nolen(ERRSV));
+  else
+    mehari_log_exception(aTHX_ "psgi");
 }
 
 static void answer(pTHX_ mehari_outcome outcome)

@@ -177,6 +177,9 @@ static void write_body(pTHX_ SV *body)
 void mehari_psgi_put(pTHX_ SV *part, bool at_once)
 {
   mehari_text bytes = bytes_of(aTHX_ part, "its body");
+  /* A stream may have no end. A worker must not write a stream that nobody reads. */
+  if (mehari_client_has_left())
+    croak("the client has left");
   if (bytes.length && may_have_body() && !is_head())
     mehari_output_write(bytes.at, bytes.length);
   if (at_once)

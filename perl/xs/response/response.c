@@ -234,6 +234,10 @@ void mehari_output_write(const char *bytes, size_t length)
     mehari_out_write_to_tap();
 }
 
+bool mehari_output_waits(void) { return mehari_out.filled > 0; }
+
+bool mehari_output_is_lost(size_t length) { return mehari_out.filled + length > MEHARI_BUFFER && mehari_client_has_left(); }
+
 MEHARI_WRITTEN static bool detached;
 void mehari_output_detach(void) { detached = true; }
 

@@ -13,6 +13,10 @@ void mehari_output_open(pTHX); /* called once per worker */
 void mehari_output_move(void);
 void mehari_output_begin(pTHX); /* called for each request */
 void mehari_output_write(const char *bytes, size_t length);
+/* Whether so many more bytes would exceed mod_perl's buffer although the client has left. Under
+ * Apache this is the moment at which a script learns that its client has left. */
+bool mehari_output_is_lost(size_t length);
+bool mehari_output_waits(void); /* whether the buffer holds output */
 void mehari_output_flush(void); /* sends output to the client, if the head is complete */
 void mehari_output_share(pTHX); /* called before another process writes to descriptor 1 */
 void mehari_output_spill(void); /* writes output to descriptor 1, which is shared */

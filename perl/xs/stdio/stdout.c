@@ -4,13 +4,16 @@
  * their text into the response in order. Before a child process starts, the tap (tap.c) replaces
  * the memory file. */
 #include "stdio/standard.h"
+#include "api/api.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"
 #include "response/response.h"
 #include "script/script.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio_ext.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -82,6 +85,18 @@ void mehari_stdout_flush(pTHX)
 
 /* ---- the layer ---- */
 
+/* Tells a script that its client has left. A program gets SIGPIPE and EPIPE, as from the pipe of a
+ * CGI program. Other scripts die, as under mod_perl. */
+static SSize_t fail(pTHX_ PerlIO *handle, const char *function)
+{
+  if (!mehari_is_program)
+    mehari_throw(aTHX_ ECONNABORTED, function);
+  raise(SIGPIPE);
+  PerlIOBase(handle)->flags |= PERLIO_F_ERROR;
+  errno = EPIPE;
+  return -1;
+}
+
 static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
 {
   if (mehari_stdout_aside)
@@ -93,6 +108,8 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
       PerlIO_flush(IoOFP(output.io));
     return write(1, bytes, length);
   }
+  if (mehari_output_is_lost(length))
+    return fail(aTHX_ handle, ":Apache2 IO write");
   mehari_output_write(bytes, length);
   return length;
 }
@@ -124,8 +141,11 @@ static IV layer_flush(pTHX_ PerlIO *handle)
       mehari_stdout_share(aTHX);
     break;
   case OP_PRINT: case OP_SAY: case OP_PRTF: case OP_ENTERSUB: case OP_LEAVEWRITE: case OP_SYSWRITE:
-    if (!mehari_stdout_aside)
-      mehari_output_flush();
+    if (mehari_stdout_aside)
+      break;
+    if (mehari_output_waits() && mehari_client_has_left())
+      return fail(aTHX_ handle, ":Apache2 IO flush");
+    mehari_output_flush();
     break;
   }
   return 0;

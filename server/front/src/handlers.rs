@@ -277,6 +277,22 @@ impl Backend {
         }
     }
 
+    /// Tells a worker that the client has left. Programs and back ends learn this when their pipe or
+    /// connection is closed.
+    pub fn note_departure(&self) {
+        match self {
+            Backend::Perl(exchange, _) => exchange.note_departure(),
+            Backend::Filtered(filtered) => filtered.inner().note_departure(),
+            Backend::Captured(captured) => captured.inner().note_departure(),
+            Backend::Through(through) => through.exchange.note_departure(),
+            Backend::Cgi(_)
+            | Backend::Proxy(_)
+            | Backend::Deferred(_)
+            | Backend::Answered(_)
+            | Backend::Gone => {}
+        }
+    }
+
     /// Returns whether the request still waits for a worker or back end.
     pub fn waits(&self) -> bool {
         match self {

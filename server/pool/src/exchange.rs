@@ -208,6 +208,11 @@ impl WorkerExchange {
         self.arrived(|arrived| arrived.complete)
     }
 
+    /// Tells the worker that the client has left, so that nobody gets what the worker still sends.
+    pub fn note_departure(&self) {
+        self.pool.note_departure(&self.shared);
+    }
+
     /// Returns the process number of the worker that has the request, if there is one.
     pub fn worker(&self) -> Option<u32> {
         self.arrived(|arrived| arrived.worker.map(|(_, pid)| pid))

@@ -193,6 +193,16 @@ impl Pool {
         self.borrow().drain_worker(worker);
     }
 
+    /// Tells the worker of a request that the client has left.
+    pub(crate) fn note_departure(&self, exchange: &arrived::Shared) {
+        let worker = exchange.borrow().worker;
+        let mut inner = self.borrow();
+        if let Some(worker) = inner.worker_at(worker, exchange) {
+            // A broken word is found when the mailbox is next read.
+            let _ = worker.mailbox.note_departure();
+        }
+    }
+
     /// Gives up a request whose client has gone. A request that has not started never runs, and
     /// later records are dropped.
     pub(crate) fn abandon(&self, exchange: &arrived::Shared) {
@@ -267,18 +277,25 @@ impl Inner {
         }
     }
 
+    /// Returns the worker if this exchange is the first of its requests.
+    fn worker_at(
+        &mut self,
+        worker: Option<(usize, u32)>,
+        exchange: &arrived::Shared,
+    ) -> Option<&mut Worker> {
+        let worker = self.worker(worker?.0)?;
+        let is_first = worker.held.front()?.owed.is_to(exchange);
+        is_first.then_some(worker)
+    }
+
     /// Tells a waiting worker the outcome of its request, once.
     pub fn report_outcome(&mut self, exchange: &arrived::Shared, outcome: ResponseOutcome<'_>) {
         let mut arrived = exchange.borrow_mut();
         if !std::mem::take(&mut arrived.listens) {
             return;
         }
-        let worker = arrived.worker.and_then(|(index, _)| self.worker(index));
-        let is_its = |worker: &&mut Worker| {
-            let first = worker.held.front();
-            first.is_some_and(|held| held.owed.is_to(exchange))
-        };
-        if let Some(worker) = worker.filter(is_its) {
+        let worker = arrived.worker;
+        if let Some(worker) = self.worker_at(worker, exchange) {
             crate::frame::put_outcome(outcome, worker.mailbox.answer_room());
             worker.mailbox.answer();
         }
@@ -290,12 +307,8 @@ impl Inner {
         if !std::mem::take(&mut arrived.asks) {
             return;
         }
-        let worker = arrived.worker.and_then(|(index, _)| self.worker(index));
-        let is_its = |worker: &&mut Worker| {
-            let first = worker.held.front();
-            first.is_some_and(|held| held.owed.is_to(exchange))
-        };
-        if let Some(worker) = worker.filter(is_its) {
+        let worker = arrived.worker;
+        if let Some(worker) = self.worker_at(worker, exchange) {
             let room = worker.mailbox.answer_room();
             room[..4].fill(0);
             if let Some(call) = call {

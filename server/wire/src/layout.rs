@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 18;
+pub const VERSION: u32 = 19;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -49,6 +49,9 @@ pub struct Mailbox {
     pub answered: Line<AtomicU32>,
     /// 1 while an order to inspect the worker waits for the worker.
     pub inspection: Line<AtomicU32>,
+    /// The number of the last request whose client has left while the worker served the request.
+    /// The number is the count of taken requests, as in `word`.
+    pub departed: Line<AtomicU32>,
 }
 
 /// What the worker reports of itself. Only the status page uses these values, except `child`.

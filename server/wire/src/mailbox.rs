@@ -162,6 +162,22 @@ impl Mailbox {
         Ok(handshake::submitted(word).wrapping_sub(handshake::taken(word)))
     }
 
+    /// Tells the worker that the client of its request has left. A request that the worker has not
+    /// taken is not marked, because the front can take it back and give its number to the next one.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if the worker has written an impossible word.
+    pub fn note_departure(&self) -> Result<(), Corrupt> {
+        self.check(self.words().word.0.load(SeqCst))?;
+        let first = self.known.finished.get();
+        if self.known.taken.get() != first {
+            let number = first.wrapping_add(1);
+            self.words().departed.0.store(number, Relaxed);
+        }
+        Ok(())
+    }
+
     /// Wakes the worker if the worker sleeps. Returns true if this took a system call.
     pub fn wake(&self) -> bool {
         let sleeps = &self.words().worker_sleeps.0;

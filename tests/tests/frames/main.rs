@@ -7,7 +7,8 @@ mod rows;
 mod unsent;
 mod wire;
 
-use mehari_harness::{eventually, Server, PATIENCE};
+use mehari_harness::scripts::{plain, simple};
+use mehari_harness::{eventually, Rung, Server, PATIENCE};
 use wire::StreamOutcome::*;
 use wire::*;
 
@@ -93,4 +94,29 @@ fn flood_ends_only_its_own_connection() {
     let told = || server.log.count("the connection is ended") >= floods.len();
     let text = || server.log.text();
     assert!(eventually(PATIENCE, told), "each is told:\n{}", text());
+}
+
+/// One worker runs all scripts. A script that goes on for a client that has left would make the
+/// next request wait.
+#[test]
+fn endless_script_ends_with_its_stream_or_connection() {
+    let endless = plain("print 'x' x 1000 while 1;");
+    let server = simple(1).file("scripts/endless.pl", &endless).start();
+    for rung in Rung::ALL {
+        let path = rung.url("endless.pl");
+        let fields = [GET[0], GET[1], (":path", &path), GET[3]];
+        let request = frame(HEADERS, END_STREAM | END_HEADERS, 1, &block(&fields));
+        for resets in [true, false] {
+            let mut client = Client::greet(&server, &[]);
+            client.write(&request);
+            client.until(DATA).expect("the body begins");
+            if resets {
+                client.write(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 8]));
+            } else {
+                drop(client);
+            }
+            let answer = server.get("/registry/hello.pl");
+            assert_eq!(answer.expect(200), "Hello", "{path}, a reset: {resets}");
+        }
+    }
 }

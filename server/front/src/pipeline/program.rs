@@ -248,7 +248,10 @@ async fn await_head<C: ClientStream>(
         if let Poll::Ready(said) = said {
             return Poll::Ready(Ok(said));
         }
-        client.poll_work(cx, backend.waits())?;
+        if let Err(gone) = client.poll_work(cx, backend.waits()) {
+            backend.note_departure();
+            return Poll::Ready(Err(gone));
+        }
         Poll::Pending
     })
     .await

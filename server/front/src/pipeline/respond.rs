@@ -178,6 +178,9 @@ pub async fn program<C: ClientStream>(
         sent
     });
     let result = result.await;
+    if result.is_err() {
+        backend.note_departure();
+    }
     context.mark_wait("body of the response");
     context.tell_worker(body.sent());
     context.record.sent = body.delivered(client.withheld());

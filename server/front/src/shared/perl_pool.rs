@@ -180,6 +180,13 @@ impl PerlExchange {
         }
     }
 
+    /// Tells the worker that the client has left.
+    pub fn note_departure(&self) {
+        if let PerlExchange::Workers(exchange) = self {
+            exchange.note_departure();
+        }
+    }
+
     /// Tells the pool whether the worker waits because the client is slow.
     pub fn note_pause(&self, pauses: bool) {
         if let PerlExchange::Workers(exchange) = self {

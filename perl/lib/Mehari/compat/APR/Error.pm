@@ -65,7 +65,8 @@ sub num { return $_[0]{rc} }
 sub throw {
     my ($number, $function) = @_;
     my $level = 0;
-    $level++ while (caller $level)[0] =~ /\A(?:APR|Apache2|ModPerl|Mehari)(?:::|\z)/ && caller $level + 1;
+    # Scripts of Registry are in packages below ModPerl::ROOT.
+    $level++ while (caller $level)[0] =~ /\A(?:APR|Apache2|ModPerl|Mehari)(?:::(?!ROOT::)|\z)/ && caller $level + 1;
     my (undef, $file, $line) = caller $level;
     die __PACKAGE__->new(rc => $number + 0, func => $function, file => $file, line => $line);
 }

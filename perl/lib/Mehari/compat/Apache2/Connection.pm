@@ -46,7 +46,6 @@ sub get_remote_host {
 
 sub remote_host { return scalar $_[0]{r}->subprocess_env('REMOTE_HOST') }
 
-sub aborted    { return 0 }
 # Returns Apache2::Const::CONN_UNKNOWN (0) until the head is sent. Then it returns CONN_CLOSE (1) or
 # CONN_KEEPALIVE (2), as the client has requested.
 sub keepalive  { my $self = shift; my $old = $self->{keepalive} // $self->_fate; $self->{keepalive} = $_[0] if @_; return $old }
@@ -192,7 +191,7 @@ CONN_KEEPALIVE or CONN_CLOSE, as the client has requested.
 
 =item aborted
 
-Always returns 0.
+Returns 1 if the client has left before it got the whole response. Otherwise returns 0.
 
 =item log_id
 

@@ -1,0 +1,150 @@
+//! Tests what a script learns when its client leaves while it prints.
+
+use mehari_harness::scripts::{plain, simple};
+use mehari_harness::{apache, eventually, Request, Rung, Server, PATIENCE};
+
+/// Code that prints pieces, and logs how it has ended. `PRINT` prints a piece.
+const PIECES: &str = "my ($n, $piece) = (0, 'x' x 1000);
+my $lived = eval { while ($n < 5_000) { PRINT; select undef, undef, undef, 0.001 if ++$n % 20 == 0 } 1 };
+print STDERR $ENV{QUERY_STRING}, $lived ? ': went on' : $@ =~ /^(:?[\\w: ]+?): \\((?:32|10[34])\\)/ ? \": $1\" : \": $@\", ref $@ ? ' by '.ref $@ : '', qq{\\n};
+";
+
+/// Handlers, each with the code of `PRINT`.
+const HANDLERS: [(&str, &str, &str); 6] = [
+    (
+        "print",
+        "$r->print($piece)",
+        "Apache2::RequestIO::print by APR::Error",
+    ),
+    (
+        "write",
+        "$r->write($piece)",
+        "Apache2::RequestIO::write by APR::Error",
+    ),
+    (
+        "rflush",
+        "$r->print($piece); $r->rflush",
+        "Apache2::RequestIO::rflush by APR::Error",
+    ),
+    (
+        "at_once",
+        "local $| = 1; $r->print($piece)",
+        "Apache2::RequestIO::print by APR::Error",
+    ),
+    (
+        "stdout",
+        "local $| = 1; print $piece",
+        ":Apache2 IO flush by APR::Error",
+    ),
+    (
+        "aborted",
+        "eval { $r->print($piece); $r->rflush }; die ': (103) aborted' if $r->connection->aborted",
+        "aborted",
+    ),
+];
+
+fn site() -> mehari_harness::Builder {
+    let handlers: String = HANDLERS
+        .iter()
+        .map(|(name, code, _)| {
+            format!(
+                "sub {name} {{ my $r = shift; $r->content_type('text/plain'); {} return 0 }}\n",
+                PIECES
+                    .replace("PRINT", code)
+                    .replace("$ENV{QUERY_STRING}", "$r->args")
+                    .replace("': (103) aborted'", "'aborted: (103)'")
+            )
+        })
+        .collect();
+    let module = format!("package Pieces;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\nuse Apache2::Connection ();\nuse APR::Error ();\n{handlers}1;\n");
+    let places: String = HANDLERS
+        .iter()
+        .map(|(name, ..)| format!("<Location /{name}>\n    SetHandler perl-script\n    PerlResponseHandler Pieces::{name}\n    Require all granted\n</Location>\n"))
+        .collect();
+    Server::builder()
+        .file("lib/Pieces.pm", &module)
+        .file(
+            "scripts/buffered.pl",
+            &plain(&PIECES.replace("PRINT", "print $piece")),
+        )
+        .file(
+            "scripts/flushed.pl",
+            &plain(&format!(
+                "$| = 1;\n{}",
+                PIECES.replace("PRINT", "print $piece")
+            )),
+        )
+        .ladder()
+        .conf(&format!(
+            "PerlSwitches -I@ROOT@/lib\nPerlModule Pieces\n{places}"
+        ))
+}
+
+/// Asks, reads the beginning of the response, and leaves.
+fn leave(server: &Server, target: &str) {
+    let mut connection = server.connect();
+    connection.write(&Request::get(target).bytes());
+    connection.fill().expect("the response begins");
+}
+
+/// A flush that fails with ECONNRESET lets a script go on under mod_perl. A flush that fails with
+/// EPIPE ends it. Which of the two comes depends on what the client has read. Mehari ends it.
+#[test]
+fn script_learns_that_its_client_has_left() {
+    let scripts = [Rung::Registry, Rung::PerlRun].map(|rung| {
+        [
+            (rung.url("buffered.pl"), ":Apache2 IO write by APR::Error"),
+            (rung.url("flushed.pl"), ":Apache2 IO flush by APR::Error"),
+        ]
+    });
+    let handlers = HANDLERS.map(|(name, _, end)| (format!("/{name}"), end));
+    let cases: Vec<_> = handlers
+        .into_iter()
+        .chain(scripts.into_iter().flatten())
+        .collect();
+    for (position, server) in apache::beside(site).iter().enumerate() {
+        let is_apache = position == 1;
+        for (number, (target, end)) in cases.iter().enumerate() {
+            leave(server, &format!("{target}?case-{number}"));
+            let ends = [end, "went on"].map(|end| format!("case-{number}: {end}"));
+            let may_go_on = is_apache && end.contains("flush");
+            let told = eventually(PATIENCE, || {
+                let text = server.log.text();
+                text.contains(&ends[0]) || may_go_on && text.contains(&ends[1])
+            });
+            assert!(told, "{target}: {end}\n{}", server.log.text());
+        }
+    }
+}
+
+/// One worker runs all scripts, so an endless script that goes on makes the next request wait.
+#[test]
+fn endless_script_ends_when_its_client_leaves() {
+    const APP: &str = "sub { my $respond = shift->{'psgi.streaming'}; sub { my $w = $_[0]->([200, ['Content-Type', 'text/plain']]); $w->write('x' x 1000) while 1 } }\n";
+    const ENDS: &str = "$SIG{PIPE} = sub { print STDERR qq{the pipe is closed\\n}; exit };\n";
+    let server = simple(1)
+        .file("scripts/endless.pl", &plain("print 'x' x 1000 while 1;"))
+        .file("scripts/flushes.pl", &plain("$| = 1; print 'x' x 1000 while 1;"))
+        .file("scripts/handles.pl", &plain(&format!("{ENDS}print 'x' x 1000 while 1;")))
+        .file("scripts/lines.pl", &plain("system 'true'; print \"x\\n\" while 1;"))
+        .file("app.psgi", APP)
+        .conf("<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/app.psgi\n    Require all granted\n</Location>\n")
+        .start();
+    let mut targets = vec!["/psgi".to_string()];
+    targets.extend(Rung::ALL.iter().map(|rung| rung.url("endless.pl")));
+    for rung in [Rung::Cgi, Rung::Fork, Rung::Rewind, Rung::Auto] {
+        targets.extend(["flushes.pl", "handles.pl", "lines.pl"].map(|name| rung.url(name)));
+    }
+    for target in &targets {
+        leave(&server, target);
+        let answer = server.get("/registry/hello.pl");
+        assert_eq!(answer.expect(200), "Hello", "{target}");
+    }
+    // The standard error of a program of the rung `cgi` may end with its client.
+    let told = || server.log.count("the pipe is closed") >= 3;
+    assert!(eventually(PATIENCE, told), "{}", server.log.text());
+    assert!(!server.log.text().contains("ended by signal"));
+    // Leaving is no fault of the script.
+    let next = server.get("/rewind/hello.pl");
+    assert_eq!(next.expect(200), "Hello");
+}
