@@ -277,8 +277,8 @@ impl Backend {
         }
     }
 
-    /// Tells a worker that the client has left. Programs and back ends learn this when their pipe or
-    /// connection is closed.
+    /// Tells a worker that the client has left. Programs and back ends learn this when their pipe
+    /// or connection is closed.
     pub fn note_departure(&self) {
         match self {
             Backend::Perl(exchange, _) => exchange.note_departure(),
