@@ -699,3 +699,109 @@ fn check_leading_places(pair: &Pair, handlers: &[&str]) {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// Prints what the program of an `Action` sees.
+const SHOWS: &str = r#"#!/usr/bin/perl
+print "Content-Type: text/plain\n\n";
+print "$_=", $ENV{$_} // '-', "\n" for qw(REQUEST_METHOD REQUEST_URI QUERY_STRING PATH_INFO PATH_TRANSLATED SCRIPT_NAME CONTENT_LENGTH CONTENT_TYPE REMOTE_USER AUTH_TYPE SEEN REDIRECT_SEEN), sort grep { /^REDIRECT_/ && !/PATH|SERVER_|SCRIPT|DOCUMENT|GATEWAY|MOD_PERL|PERL/ } keys %ENV;
+my $body = '';
+read STDIN, $body, $ENV{CONTENT_LENGTH} if $ENV{CONTENT_LENGTH};
+print length $body, ' ', unpack('%32C*', $body), "\n";
+"#;
+
+/// Handlers of the place of a file, for which the program of an `Action` responds.
+const ACTED_HANDLERS: [&str; 12] = [
+    "PerlAccessHandler 'sub { 0 }'\nPerlFixupHandler 'sub { $_[0]->filename($_[0]->document_root . q(/other.act)) if $_[0]->is_initial_req; 0 }'",
+    "PerlAccessHandler 'sub { 0 }'\nPerlFixupHandler 'sub { $_[0]->handler(q(default-handler)) if $_[0]->uri =~ m(page); 0 }'",
+    "PerlAccessHandler 'sub { 0 }'\nPerlFixupHandler 'sub { $_[0]->handler(q(acts)); 0 }'",
+    "PerlAccessHandler 'sub { 0 }'",
+    "PerlAccessHandler 'sub { 403 }'",
+    "PerlAccessHandler 'sub { $_[0]->subprocess_env(SEEN => 1); $_[0]->headers_out->set(q(X-Access) => 1); 0 }'",
+    "PerlHeaderParserHandler 'sub { $_[0]->subprocess_env(SEEN => 2); 0 }'",
+    "PerlHeaderParserHandler 'sub { $_[0]->args =~ /no/ ? 404 : -1 }'",
+    "AuthType Own\nAuthName there\nRequire valid-user\nPerlAuthenHandler 'sub { $_[0]->user(q(ann)); 0 }'",
+    "AuthType Own\nAuthName there\nRequire valid-user\nPerlAuthenHandler 'sub { 401 }'",
+    "AuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\nRequire valid-user\nPerlAccessHandler 'sub { 0 }'",
+    "AuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\nRequire valid-user\nPerlAuthzHandler 'sub { $_[0]->user eq q(ann) ? 0 : 403 }'\nPerlFixupHandler 'sub { $_[0]->subprocess_env(SEEN => 3); -1 }'",
+];
+
+const ACTED_PROGRAMS: [&str; 5] = [
+    "/cgi/shows.pl",
+    "/registry/shows.pl",
+    "/refused/shows.pl",
+    "/closed/shows.pl",
+    "/missing/shows.pl",
+];
+
+fn acted_site() -> Builder {
+    let mut builder = Server::builder()
+        .file("cgi/shows.pl", SHOWS)
+        .file("users", &format!("ann:{SECRET}\n"))
+        .file("htdocs/other.act", "the source of another page")
+        .file("htdocs/page.shtml", "[<!--#include virtual=\"$QUERY_STRING\" -->]\n")
+        .conf(
+            "PerlModule Apache2::RequestRec Apache2::RequestIO Apache2::SubRequest Apache2::RequestUtil APR::Table Apache2::Access\n\
+             <Location /looks>\nSetHandler modperl\n\
+             PerlResponseHandler 'sub { my $r = shift; $r->content_type(q(text/plain)); my $s = $r->lookup_uri($r->args); $r->print($s->status, q( ), $s->handler // q(-), chr 10); $s->run; 0 }'\n</Location>\n\
+             <Location /inside>\nSetHandler modperl\n\
+             PerlResponseHandler 'sub { $_[0]->internal_redirect($_[0]->args); 0 }'\n</Location>\n\
+             PerlTransHandler 'sub { my $r = shift; $r->uri($r->args) if $r->uri eq q(/led); -1 }'\n\
+             <Files *.shtml>\nOptions +Includes\nSetOutputFilter INCLUDES\n</Files>\n\
+             ScriptAlias /cgi/ @ROOT@/cgi/\n\
+             <LocationMatch \"^/(registry|refused|closed)/\">\nSetHandler perl-script\n\
+             PerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\nOptions +ExecCGI\n</LocationMatch>\n\
+             Alias /registry/ @ROOT@/cgi/\nAlias /refused/ @ROOT@/cgi/\nAlias /closed/ @ROOT@/cgi/\n\
+             <Location /refused>\nRequire all denied\n</Location>\n\
+             <Location /closed>\nPerlAccessHandler 'sub { 403 }'\n</Location>\n",
+        );
+    for (number, handlers) in ACTED_HANDLERS.iter().enumerate() {
+        for (program, path) in ACTED_PROGRAMS.iter().enumerate() {
+            let place = format!("{number}-{program}");
+            builder = builder
+                .file(&format!("htdocs/{place}/page.act"), "the source")
+                .file(&format!("htdocs/{place}/index.act"), "the source of an index")
+                .conf(&format!(
+                    "<Directory @ROOT@/htdocs/{place}>\nAddHandler acts .act\nAction acts {path}\nDirectoryIndex index.act\n{handlers}\n</Directory>\n"
+                ));
+        }
+    }
+    builder
+}
+
+#[test]
+fn program_of_an_action_responds_after_perls_handlers_of_the_file() {
+    let mut pair = Pair::start(acted_site);
+    let mut differences = Vec::new();
+    let large = "a large body ".repeat(20_000);
+    for number in 0..ACTED_HANDLERS.len() {
+        for program in 0..ACTED_PROGRAMS.len() {
+            let at = |path: &str| format!("/{number}-{program}/{path}");
+            let requests = [
+                Request::get(&at("page.act")),
+                Request::get(&at("page.act")).field("Authorization", ANN),
+                Request::get(&at("page.act/more?a=b&no")).field("Authorization", ANN),
+                Request::get(&at("")).field("Authorization", ANN),
+                Request::new("HEAD", &at("page.act")).field("Authorization", ANN),
+                Request::post(&at("page.act?q"), "small=1").field("Authorization", ANN),
+                Request::post(&at("page.act"), large.as_str()).field("Authorization", ANN),
+                Request::get(&at("missing.act")).field("Authorization", ANN),
+            ];
+            for request in &requests {
+                if let Err(difference) = pair.compare(request) {
+                    differences.push(difference);
+                }
+            }
+            // Unlike in Apache, no program responds to a request that Perl has led here. Nobody
+            // gets the source.
+            for asker in ["/looks", "/page.shtml", "/inside", "/led"] {
+                let asked = format!("{asker}?{}", at("page.act"));
+                let answer = pair
+                    .ours()
+                    .send(&Request::get(&asked).field("Authorization", ANN));
+                let chosen = ACTED_HANDLERS[number].contains("default-handler");
+                assert!(chosen || !answer.text().contains("the source"), "{asked}");
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}

@@ -11,8 +11,7 @@ impl Settings {
         self.rules.denied().is_none()
             || self.rules.methods.is_some()
             || !self.rules.tls_requirements.is_empty()
-            || self.is_guarded_by_perl()
-            || !self.perl.of(Phase::HeaderParser).is_empty()
+            || self.has_perl_checks()
     }
 
     /// Tells whether conditions of an `<If>` decide about these settings.
@@ -46,6 +45,11 @@ impl Settings {
         PHASES
             .iter()
             .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
+    }
+
+    /// Tells whether Perl handlers of this place may refuse a request.
+    pub fn has_perl_checks(&self) -> bool {
+        self.is_guarded_by_perl() || !self.perl.of(Phase::HeaderParser).is_empty()
     }
 
     /// Tells whether a worker decides about access, after Perl handlers that run before.

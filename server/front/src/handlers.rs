@@ -40,6 +40,19 @@ pub enum HandlerOutcome {
     Backend(Backend),
     /// An internal redirect to this target, with this status.
     Elsewhere(Vec<u8>, u16),
+    /// The program of an `Action` responds to the same request.
+    Acted(Box<ActingTarget>),
+}
+
+/// The program of an `Action`, and the request's body for the program.
+pub struct ActingTarget {
+    /// The percent-encoded path of the program and of the file, and the query.
+    pub target: Vec<u8>,
+    /// The path of the file, and the query: REDIRECT_URL and REDIRECT_QUERY_STRING.
+    pub from: Vec<u8>,
+    /// The value of REDIRECT_HANDLER.
+    pub name: String,
+    pub body: Option<Spooled>,
 }
 
 /// What a program or a back end sends first: the head of its response, or an order to the front.

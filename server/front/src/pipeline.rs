@@ -137,6 +137,10 @@ pub async fn finish<C: ClientStream>(
                 context.end_listening(status);
                 handle::redirect_internally(client, context, target, status).await
             }
+            HandlerOutcome::Acted(acting) => {
+                context.end_listening(200);
+                handle::act(client, context, *acting).await
+            }
             HandlerOutcome::Backend(mut backend) => {
                 let done = program::answer(client, context, &mut backend).await;
                 context.note_log_report(&backend);

@@ -25,7 +25,7 @@ pub use fields::{Fields, MapFields};
 pub use mehari_http::target::{path_of, query_of};
 pub use mehari_http::Field;
 pub use mehari_net::Peer;
-pub use redirect::{Redirect, REDIRECTS};
+pub use redirect::{Redirect, RedirectCause, REDIRECTS};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {

@@ -72,6 +72,17 @@ pub struct ActedFor {
     pub name: String,
 }
 
+/// The program of an `Action` that responds after Perl's handlers at the place of the file.
+#[derive(Debug, Clone)]
+pub struct Acting {
+    /// The percent-encoded path of the program.
+    pub program: Vec<u8>,
+    /// The percent-encoded path of the file, which is the program's PATH_INFO.
+    pub file: Vec<u8>,
+    /// The handler's name or the media type: REDIRECT_HANDLER.
+    pub name: String,
+}
+
 impl Route {
     /// Returns the route to another file at the same place, which the front sends.
     pub fn to_file(&self, file: Vec<u8>, target: FileTarget) -> Route {
@@ -161,6 +172,8 @@ pub enum RouteOutcome {
     File(FileTarget),
     /// Variants, of which the request's Accept fields choose one.
     Negotiated(Variants),
+    /// The program of an `Action` responds, at a place of its own.
+    Acted(Box<Acting>),
     /// `Route::handler` is a program and may run.
     Program,
     /// `Route::handler` is a back end. The value is the percent-encoded path for the back end.

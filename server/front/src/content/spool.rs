@@ -9,9 +9,10 @@ mod take;
 
 pub use container::Container;
 use container::Region;
+use mehari_pool::Body;
 use std::fs::File;
 use std::future::{poll_fn, Future};
-use std::io;
+use std::io::{self, Seek};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
@@ -211,4 +212,20 @@ impl Drop for Spool {
 pub enum Spooled {
     Memory(Vec<u8>),
     File(File, u64),
+}
+
+impl Spooled {
+    /// Gives the bytes to a handler, as the body of a request.
+    ///
+    /// # Errors
+    /// The file has no beginning, because it is not an ordinary file.
+    pub fn give<T>(self, to: impl FnOnce(Body<'_>) -> T) -> io::Result<T> {
+        match self {
+            Spooled::Memory(bytes) => Ok(to(Body::Memory(&bytes))),
+            Spooled::File(mut file, length) => {
+                file.rewind()?;
+                Ok(to(Body::File(file.into(), length)))
+            }
+        }
+    }
 }

@@ -234,7 +234,7 @@ fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
 /// happens before all handlers.
 fn internal_redirect(request: &Request<'_>) -> InternalRedirect {
     let left = request.redirected_from().map(|(redirect, _)| redirect);
-    let left = left.filter(|redirect| !redirect.keeps_request);
+    let left = left.filter(|redirect| !redirect.is_by_rule());
     InternalRedirect {
         status: left.map_or(0, |redirect| redirect.status),
         depth: request.redirect.map_or(0, |redirect| redirect.count as u16),
@@ -378,7 +378,7 @@ pub fn visible_fields<'a>(request: &Request<'a>) -> Table<'a> {
     // An internal redirect drops the body, so the fields about the body are dropped too.
     let has_body = request
         .redirect
-        .is_none_or(|redirect| redirect.keeps_request);
+        .is_none_or(|redirect| redirect.keeps_request());
     let mut visible = Table::new();
     request.fields.iter().for_each(|(name, value)| {
         let is_about_body = || name.eq_ignore_ascii_case(b"content-length");

@@ -201,7 +201,7 @@ impl<C: ClientStream> RequestSource for C {
         let changed = state.and_then(|state| state.fields.as_deref());
         Request {
             method: match (&context.redirect, context.is_head) {
-                (Some(redirect), false) if !redirect.keeps_request => b"GET",
+                (Some(redirect), false) if !redirect.keeps_request() => b"GET",
                 _ => state
                     .and_then(|state| state.method.name.as_deref())
                     .unwrap_or(method),

@@ -6,7 +6,7 @@ use crate::cache::{CacheStatus, FillLock};
 use crate::handlers::through::{self, Before};
 use crate::handlers::{Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
-use crate::request::{Peer, Protocol, Redirect, REDIRECTS};
+use crate::request::{Peer, Protocol, Redirect, RedirectCause, REDIRECTS};
 use crate::routing::Route;
 use crate::shared::traffic::CountGuard;
 use crate::shared::uploads::Upload;
@@ -162,7 +162,13 @@ impl RequestContext {
     }
 
     /// Redirects the request internally. Returns false after too many redirects.
-    pub fn redirect(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+    pub fn redirect(
+        &mut self,
+        target: Vec<u8>,
+        status: u16,
+        cause: RedirectCause,
+        asked: &[u8],
+    ) -> bool {
         self.note_set_variables(status);
         if let Some(state) = &mut self.rule_state {
             state.restart_rules(self.redirect.as_ref());
@@ -190,7 +196,7 @@ impl RequestContext {
             from: Some(from),
             status,
             count,
-            keeps_request: false,
+            cause,
         });
         count <= REDIRECTS
     }
@@ -284,7 +290,7 @@ impl RequestContext {
                     ..ResponseOutcome::default()
                 })
             }
-            HandlerOutcome::Elsewhere(..) => {}
+            HandlerOutcome::Elsewhere(..) | HandlerOutcome::Acted(_) => {}
         }
         work
     }

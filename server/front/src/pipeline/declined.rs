@@ -14,11 +14,10 @@ use crate::request::rule_state::Destination;
 use crate::request::{trace, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Handler, PassFrom, Proxied, Settings};
+use mehari_config::{Handler, PassFrom, Proxied, Rung, Settings};
 use mehari_http::problem::Problem;
 use mehari_http::status::has_no_body;
 use mehari_pool::{Body, Declined};
-use std::io::Seek;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -64,6 +63,7 @@ fn carry_out(
             by_handler(shared, request, chosen, body)
         }
         (0, None, None) => as_routed(shared, request, body),
+        (0, Some(_), None) if is_for_program(shared, request) => as_routed(shared, request, body),
         // The handlers may have chosen a file, also as the page of an error.
         (_, Some(path), _) => {
             let chosen = ChosenFile { path, error };
@@ -109,6 +109,16 @@ fn carry_out(
         }
         work => work,
     }
+}
+
+/// Whether the program of an `Action` or a missing program responds. As in Apache, the request's
+/// own path then counts, and not the file that Perl's handlers have named.
+fn is_for_program(shared: &Rc<Shared>, request: &Request<'_>) -> bool {
+    rules::route_again(shared, request).is_ok_and(|route| match route.outcome {
+        RouteOutcome::Acted(_) => true,
+        RouteOutcome::Refused(_) => route.handler == Handler::Script(Rung::Cgi),
+        _ => false,
+    })
 }
 
 /// Returns the response without Perl. If Perl's response handler has declined, the file is sent.
@@ -177,19 +187,12 @@ fn with_body(
     route: &Route,
     body: Option<Box<Spooled>>,
 ) -> HandlerOutcome {
-    match body.map(|body| *body) {
-        None => start::start_without_perl(shared, request, route, Body::Empty),
-        Some(Spooled::Memory(bytes)) => {
-            start::start_without_perl(shared, request, route, Body::Memory(&bytes))
-        }
-        Some(Spooled::File(mut file, length)) => match file.rewind() {
-            Ok(()) => {
-                let body = Body::File(file.into(), length);
-                start::start_without_perl(shared, request, route, body)
-            }
-            Err(_) => status_page::refusal(shared, request, Some(&route.settings), 500),
-        },
-    }
+    let start = |body: Body<'_>| start::start_without_perl(shared, request, route, body);
+    let started = match body {
+        None => Ok(start(Body::Empty)),
+        Some(body) => body.give(start),
+    };
+    started.unwrap_or_else(|_| status_page::refusal(shared, request, Some(&route.settings), 500))
 }
 
 /// Sends the request to the back end that handlers have named. Like in Apache, handlers name it by

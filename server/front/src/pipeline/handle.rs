@@ -5,10 +5,11 @@ use super::cache::look_up;
 use super::client::{ClientStream, Gathered, Gone, TOO_LARGE};
 use super::scripts;
 use crate::content::page;
-use crate::handlers::HandlerOutcome;
+use crate::content::spool::Spooled;
+use crate::handlers::{ActingTarget, HandlerOutcome};
 use crate::pipeline::rules::Admission;
 use crate::pipeline::{start, status_page, RequestContext, RequestSource};
-use crate::request::Request;
+use crate::request::{RedirectCause, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::traffic::Verdict;
 use crate::shared::uploads::{self, Upload};
@@ -169,7 +170,34 @@ pub async fn redirect_internally<C: ClientStream>(
     target: Vec<u8>,
     status: u16,
 ) -> HandlerOutcome {
-    if !context.redirect(target, status, client.target()) {
+    let is_in_bounds = context.redirect(target, status, RedirectCause::Response, client.target());
+    start_redirected(client, context, is_in_bounds, None).await
+}
+
+/// Starts the program of an `Action` in place of the handler, with the request's body.
+pub async fn act<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    acting: ActingTarget,
+) -> HandlerOutcome {
+    let state = context.rule_state.get_or_insert_with(Default::default);
+    state.set(b"HANDLER", acting.name.into_bytes());
+    let is_in_bounds = context.redirect(acting.target, 200, RedirectCause::Action, client.target());
+    if let Some(redirect) = &mut context.redirect {
+        redirect.from = Some(acting.from);
+    }
+    start_redirected(client, context, is_in_bounds, acting.body).await
+}
+
+/// Starts the handler to which a request was redirected. `is_in_bounds`: there were not too many
+/// redirects.
+async fn start_redirected<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    is_in_bounds: bool,
+    body: Option<Spooled>,
+) -> HandlerOutcome {
+    if !is_in_bounds {
         client.log(context, "redirected within the server too often");
         return HandlerOutcome::Answer(page::answer(500, None));
     }
@@ -177,7 +205,14 @@ pub async fn redirect_internally<C: ClientStream>(
         Err(problem) => refuse(client, context, problem),
         Ok(Admission::To(route)) => {
             context.note_route(client.shared(), &route);
-            start::start_after_redirect(client.shared(), &client.request(context), &route)
+            let start = |body: Body<'_>| {
+                start::begin(client.shared(), &client.request(context), &route, body)
+            };
+            let started = match body {
+                None => Ok(start(Body::Empty)),
+                Some(body) => body.give(start),
+            };
+            started.unwrap_or_else(|_| page(client, context, 500))
         }
         Ok(Admission::Answer(answer)) => HandlerOutcome::Answer(answer),
         Ok(Admission::Status(status)) => page(client, context, status),

@@ -11,7 +11,7 @@ use crate::pipeline::filter::renders;
 use crate::pipeline::rules::{self, Admission};
 use crate::pipeline::{declined, start, RequestContext, RequestSource};
 use crate::request::owned::OwnedRequest;
-use crate::request::{Protocol, Redirect, Request};
+use crate::request::{Protocol, Redirect, RedirectCause, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_pool::{Body, Declined, Head};
@@ -123,7 +123,7 @@ impl IncludedRequest<'_> {
             from: None,
             status: 200,
             count: 0,
-            keeps_request: true,
+            cause: RedirectCause::Rule,
         });
         let admission = rules::apply(&self.render.shared, context, &asked, self).await;
         match admission.map_err(|problem| problem.status)? {
@@ -149,7 +149,7 @@ impl IncludedRequest<'_> {
             work = match work {
                 HandlerOutcome::Answer(answer) => return whole(answer).map(Fetched::Bytes),
                 // A script's redirect becomes the refusal 302.
-                HandlerOutcome::Elsewhere(..) => return Err(302),
+                HandlerOutcome::Elsewhere(..) | HandlerOutcome::Acted(_) => return Err(302),
                 HandlerOutcome::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx))
                     .await
                 {

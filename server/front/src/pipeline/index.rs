@@ -187,9 +187,10 @@ impl Evaluation<'_> {
         };
         Ok(match &route.outcome {
             RouteOutcome::Refused(problem) => Candidate::Missing(problem.status),
-            RouteOutcome::File(_) | RouteOutcome::Negotiated(_) | RouteOutcome::Proxied(_) => {
-                self.taken(&mut own, is_within)
-            }
+            RouteOutcome::File(_)
+            | RouteOutcome::Negotiated(_)
+            | RouteOutcome::Proxied(_)
+            | RouteOutcome::Acted(_) => self.taken(&mut own, is_within),
             RouteOutcome::Program if by_handler => self.taken(&mut own, is_within),
             _ => Candidate::Missing(404),
         })
@@ -209,7 +210,9 @@ impl Evaluation<'_> {
         }
         of_folder.is_guarded_by_perl()
             || of_folder.has_other_parsers(of_index)
-            || self.admits(folder, of_folder, &mut rule_state.clone()).is_err()
+            || self
+                .admits(folder, of_folder, &mut rule_state.clone())
+                .is_err()
     }
 
     fn taken(&self, own: &mut Option<Box<RuleState>>, is_within: bool) -> Candidate {

@@ -14,7 +14,7 @@ use crate::content::Answer;
 use crate::pipeline::access::challenge;
 use crate::pipeline::{RequestContext, RequestSource};
 use crate::request::rule_state::Stage;
-use crate::request::{path_of, query_of, Redirect, REDIRECTS};
+use crate::request::{path_of, query_of, Redirect, RedirectCause, REDIRECTS};
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -176,7 +176,7 @@ pub fn redirect_to(redirect: Option<Redirect>, to: RedirectTarget, asked: &[u8])
         from: None,
         status: 200,
         count: 0,
-        keeps_request: true,
+        cause: RedirectCause::Rule,
     });
     let before = std::mem::replace(&mut redirect.target, to.target);
     if !to.in_place {

@@ -4,7 +4,8 @@ use crate::content::spool::Spooled;
 use crate::content::{page, Answer, FileTarget};
 use crate::filters::edits;
 use crate::handlers::file::coded;
-use crate::handlers::{cgi, console, perl, proxy, report, ssi, Backend, HandlerOutcome};
+use crate::handlers::{cgi, console, perl, proxy, report, ssi};
+use crate::handlers::{ActingTarget, Backend, HandlerOutcome};
 use crate::pipeline::filter;
 use crate::pipeline::included::Inside;
 use crate::pipeline::negotiate;
@@ -72,15 +73,6 @@ fn start_unchanged(
     start_without_perl(shared, request, route, body)
 }
 
-/// Starts the handler after an internal redirect, without a body.
-pub fn start_after_redirect(
-    shared: &Rc<Shared>,
-    request: &Request<'_>,
-    route: &Route,
-) -> HandlerOutcome {
-    begin(shared, request, route, Body::Empty)
-}
-
 /// Returns a copy of the body, if a back end or a CGI program responds after Perl's handlers, or if
 /// these may choose such a handler.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
@@ -91,18 +83,19 @@ fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     let may_lead =
         left.place >= PlaceRules::Translation || (left.fixups && settings.rules.rewriting.is_on());
     let is_others = match route.outcome {
-        RouteOutcome::Proxied(_) => true,
+        RouteOutcome::Proxied(_) | RouteOutcome::Acted(_) => true,
         RouteOutcome::Program => may_lead || route.handler == Handler::Script(Rung::Cgi),
         _ => may_lead,
     };
     let is_others = is_others || settings.runs_before_response();
+    is_others.then(|| copied(body)).flatten().map(Box::new)
+}
+
+fn copied(body: &Body<'_>) -> Option<Spooled> {
     match body {
-        Body::Memory(bytes) if is_others => Some(Box::new(Spooled::Memory(bytes.to_vec()))),
-        Body::File(file, length) if is_others => {
-            let file = file.try_clone().ok()?;
-            Some(Box::new(Spooled::File(file.into(), *length)))
-        }
-        _ => None,
+        Body::Empty => None,
+        Body::Memory(bytes) => Some(Spooled::Memory(bytes.to_vec())),
+        Body::File(file, length) => Some(Spooled::File(file.try_clone().ok()?.into(), *length)),
     }
 }
 
@@ -137,6 +130,15 @@ pub fn start_without_perl(
                 Ok(work) => return work,
                 Err(problem) => Err(problem),
             }
+        }
+        RouteOutcome::Acted(acting) => {
+            let with_query = |path: Vec<u8>| joined(request, &path, request.query());
+            return HandlerOutcome::Acted(Box::new(ActingTarget {
+                target: with_query([&acting.program[..], &acting.file].concat()),
+                from: with_query(acting.file.clone()),
+                name: acting.name.clone(),
+                body: copied(&body),
+            }));
         }
         RouteOutcome::Report(report) => Ok(report::answer(shared, request, *report)),
         RouteOutcome::Moved(folder) => Ok(moved(request, &shared.site(), folder)),

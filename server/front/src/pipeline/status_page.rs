@@ -114,7 +114,10 @@ pub fn document_work(
         && !settings.rules.is_checked_first()
         && route.intermediate_settings.is_empty();
     match &route.outcome {
-        RouteOutcome::Program | RouteOutcome::Proxied(_) | RouteOutcome::Negotiated(_) => elsewhere,
+        RouteOutcome::Program
+        | RouteOutcome::Proxied(_)
+        | RouteOutcome::Negotiated(_)
+        | RouteOutcome::Acted(_) => elsewhere,
         _ if settings.runs_phases() || !is_free || settings.denied => elsewhere,
         RouteOutcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
         RouteOutcome::File(target) => {

@@ -13,8 +13,31 @@ pub struct Redirect {
     pub status: u16,
     /// The number of redirects of this request.
     pub count: u32,
-    /// Whether a rule redirected the request before its handler, so that method and body stay.
-    pub keeps_request: bool,
+    pub cause: RedirectCause,
+}
+
+/// Why a request is redirected internally.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedirectCause {
+    /// A rule has replaced the path before any handler. Method and body stay.
+    Rule,
+    /// The program of an `Action` responds in place of the handler. Method and body stay.
+    Action,
+    /// A response names the resource, or the resource is an error page. The method becomes GET, and
+    /// the body is dropped.
+    Response,
+}
+
+impl Redirect {
+    /// Whether the new resource gets the request's method and body.
+    pub fn keeps_request(&self) -> bool {
+        self.cause != RedirectCause::Response
+    }
+
+    /// Whether no handler has run before the redirect.
+    pub fn is_by_rule(&self) -> bool {
+        self.cause == RedirectCause::Rule
+    }
 }
 
 /// The most internal redirects of a request, as in Apache (LimitInternalRecursion).

@@ -32,7 +32,9 @@ impl Settings {
     }
 
     fn runs_any(&self, phases: RangeInclusive<Phase>) -> bool {
-        let mut phases = Phase::ALL.into_iter().filter(|phase| phases.contains(phase));
+        let mut phases = Phase::ALL
+            .into_iter()
+            .filter(|phase| phases.contains(phase));
         phases.any(|phase| !self.perl.of(phase).is_empty())
     }
 

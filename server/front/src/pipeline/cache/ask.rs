@@ -6,7 +6,7 @@ use crate::cache::{claims, key, CacheStatus};
 use crate::filters;
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::RequestContext;
-use crate::request::Request;
+use crate::request::{Redirect, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_cache::{values, Control, Freshness, Page, StoreLookup};
@@ -59,7 +59,7 @@ impl CacheLookup {
             && is_covered(rules, request)
             // Perl's handlers of other phases must run for every request.
             && !route.settings.runs_phases()
-            && request.redirect.is_none_or(|redirect| redirect.keeps_request)
+            && request.redirect.is_none_or(Redirect::is_by_rule)
             && !filters::is_set(request, &route.settings, "no-cache")
             // A request's body is not part of the key.
             && !(request.method == b"GET" && has_body(request))

@@ -129,6 +129,10 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(Rc<Route>, u16), Problem> {
         let route = self.settle(route, rule_state)?;
+        if let RouteOutcome::Acted(_) = route.outcome {
+            // The worker would send the file, because it finds no program at the file's place.
+            return Ok((route, 403));
+        }
         let mut stop = self.check_access(&route, rule_state);
         if let Some(Decision::Needs(Need::Check(check))) = stop {
             let UncheckedPassword {

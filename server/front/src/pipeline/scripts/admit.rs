@@ -25,7 +25,7 @@ pub async fn admit<C: ClientStream>(
     context: &mut RequestContext,
 ) -> Result<Admission, Problem> {
     let (shared, asked) = (client.shared(), client.target());
-    let within = |redirect: &Redirect| !redirect.keeps_request;
+    let within = |redirect: &Redirect| !redirect.is_by_rule();
     if !shared.lua.is_used() || context.redirect.as_ref().is_some_and(within) {
         return rules::apply(shared, context, asked, client).await;
     }

@@ -17,7 +17,7 @@ use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
 use crate::routing::walk::{self, ExistingPath, WalkedPath};
-use crate::routing::{program, proxied, variants, ActedFor, Route, RouteOutcome};
+use crate::routing::{program, proxied, variants, ActedFor, Acting, Route, RouteOutcome};
 use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
@@ -213,7 +213,9 @@ impl<'s> Search<'s> {
             by_rule,
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
-        let is_page_of_place = self.error_of.is_some_and(|of| !settings.are_checked_behind(of));
+        let is_page_of_place = self
+            .error_of
+            .is_some_and(|of| !settings.are_checked_behind(of));
         if settings.denied && !is_page_of_place {
             return Ok(self.refused(settings, DENIED));
         }
@@ -403,7 +405,7 @@ impl<'s> Search<'s> {
     ) -> Result<Route, Problem> {
         let path_info = &found.behind;
         let script_name = &path.merged[..walk::script_length(&path.merged, path_info)];
-        if let Some(route) = self.acting(&settings, &path, &found.file) {
+        if let Some(route) = self.acting(&settings, &path, (&found.file, path_info)) {
             return route;
         }
         let choice = program::choose(self.site, &settings, &found, alias_script);
@@ -456,18 +458,38 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the route of the program that an `Action` names for a file. The program gets the
-    /// original path as PATH_INFO.
+    /// original path as PATH_INFO. If Perl decides about access to the file, the request stays here
+    /// until a worker has decided.
     fn acting(
         &mut self,
         settings: &Arc<Settings>,
         path: &Path,
-        file: &[u8],
+        (file, path_info): (&[u8], &[u8]),
     ) -> Option<Result<Route, Problem>> {
+        // A handler that Perl has named replaces the place's handler.
+        if (self.handler.as_ref()).is_some_and(|handler| !matches!(handler, Handler::Named(_))) {
+            return None;
+        }
         let (name, program) = program::action(settings, file)?;
         let target = [program.as_bytes(), &path.merged].concat();
         let acting = Path::decode(&percent::encode_path(&target)).ok()?;
         if path.merged.starts_with(program.as_bytes()) {
             return None;
+        }
+        if settings.has_perl_checks() {
+            let script_name = &path.merged[..walk::script_length(&path.merged, path_info)];
+            return Some(Ok(Route {
+                handler: Handler::Named(name.into()),
+                script_name: script_name.to_vec(),
+                path_info: path_info.to_vec(),
+                file: file.to_vec(),
+                outcome: RouteOutcome::Acted(Box::new(Acting {
+                    program: percent::encode_path(program.as_bytes()),
+                    file: percent::encode_path(&path.merged),
+                    name: name.to_string(),
+                })),
+                ..self.refused(settings.clone(), NOT_FOUND)
+            }));
         }
         self.indexes += 1;
         self.action = Some(Box::new(ActedFor {

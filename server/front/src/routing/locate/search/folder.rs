@@ -92,7 +92,7 @@ impl Search<'_> {
             Some(Handler::Proxy(_)) => {
                 return self.without_file(settings, path, folder, alias_script)
             }
-            Some(Handler::Named(_)) => match self.acting(&settings, &path, &folder) {
+            Some(Handler::Named(_)) => match self.acting(&settings, &path, (&folder, b"")) {
                 Some(route) => return route,
                 None => NOT_FOUND,
             },
