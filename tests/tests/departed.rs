@@ -148,3 +148,39 @@ fn endless_script_ends_when_its_client_leaves() {
     let next = server.get("/rewind/hello.pl");
     assert_eq!(next.expect(200), "Hello");
 }
+
+/// Clients come and leave at any moment, on few workers, whose mailboxes hold several requests.
+/// Every client that stays gets its whole response.
+#[test]
+fn clients_that_leave_disturb_no_other() {
+    const SIZE: usize = 300_000;
+    let large = format!(
+        "$| = $ENV{{QUERY_STRING}} % 2; print 'x' x 1000 for 1 .. {};",
+        SIZE / 1000
+    );
+    let server = simple(2).file("scripts/large.pl", &plain(&large)).start();
+    std::thread::scope(|scope| {
+        for client in 0..8 {
+            let server = &server;
+            scope.spawn(move || {
+                for round in 0..60 {
+                    let rung = Rung::ALL[(client + round) % Rung::ALL.len()];
+                    let target = format!("{}?{round}", rung.url("large.pl"));
+                    let mut connection = server.connect();
+                    connection.write(&Request::get(&target).bytes());
+                    match (client + round * 3) % 5 {
+                        0 => continue,
+                        1 => {
+                            let _ = connection.fill();
+                            continue;
+                        }
+                        _ => {}
+                    }
+                    let answer = connection.read_answer("GET").expect("the whole response");
+                    assert_eq!((answer.status, answer.body.len()), (200, SIZE), "{target}");
+                }
+            });
+        }
+    });
+    assert!(!server.log.text().contains("ended by signal"));
+}
