@@ -170,7 +170,7 @@ fn word_default_takes_an_outer_document_away() {
 }
 
 /// Where a page of refusals lies, with the lines of its place, and whether the page is sent.
-const REFUSING: [(&str, &str, bool); 7] = [
+const REFUSING: [(&str, &str, bool); 15] = [
     ("denied", "<Directory @DIR@>\nRequire all denied\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
     ("far", "<Directory @DIR@>\nRequire ip 192.0.2.1\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
     ("older", "<Directory @DIR@>\nOrder allow,deny\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
@@ -193,12 +193,36 @@ const REFUSING: [(&str, &str, bool); 7] = [
          <Directory @DIR@/sub>\nRequire ip 192.0.2.1\n</Directory>\n",
         false,
     ),
+    ("by-perl", "<Directory @DIR@>\nPerlAccessHandler 'sub { 403 }'\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
+    ("fixup", "<Directory @DIR@>\nPerlFixupHandler 'sub { $_[0]->uri =~ /other/ ? 403 : 0 }'\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
+    ("beside-perl", "<Directory @DIR@>\nRequire all denied\nPerlFixupHandler 'sub { 0 }'\nErrorDocument 403 @URL@/page.txt\n</Directory>\n", true),
+    (
+        "authen",
+        "<Directory @DIR@>\nAuthType Own\nAuthName a\nRequire valid-user\nPerlAuthenHandler 'sub { $_[0]->err_headers_out->set(q(WWW-Authenticate) => q(Own)); 401 }'\n\
+         ErrorDocument 401 @URL@/page.txt\n</Directory>\n",
+        true,
+    ),
+    (
+        "authz",
+        "<Directory @DIR@>\nAuthType Own\nAuthName a\nRequire valid-user\nPerlAuthenHandler 'sub { $_[0]->user(q(ann)); 0 }'\nPerlAuthzHandler 'sub { 403 }'\n\
+         ErrorDocument 403 @URL@/page.txt\n</Directory>\n",
+        true,
+    ),
+    (
+        "basic-and-perl",
+        "<Directory @DIR@>\nAuthType Basic\nAuthName a\nAuthUserFile @ROOT@/users\nRequire valid-user\nPerlAccessHandler 'sub { 0 }'\n\
+         ErrorDocument 401 @URL@/page.txt\n</Directory>\n",
+        true,
+    ),
+    ("perl-files", "<Directory @DIR@>\nPerlAccessHandler 'sub { 403 }'\nErrorDocument 403 @URL@/page.txt\n<Files page.txt>\nSetEnv A b\n</Files>\n</Directory>\n", false),
+    ("perl-location", "<Location @URL@>\nPerlAccessHandler 'sub { 403 }'\nErrorDocument 403 @URL@/page.txt\n</Location>\n", false),
 ];
 
 #[test]
 fn page_of_a_refusal_is_sent_if_it_lies_at_the_refusing_place() {
     let site = || {
-        let mut builder = Server::builder().file("users", "");
+        let modules = "PerlModule Apache2::RequestRec Apache2::Access APR::Table\n";
+        let mut builder = Server::builder().file("users", "").conf(modules);
         for (name, lines, _) in REFUSING {
             for file in ["page.txt", "other.txt", "sub/page.txt"] {
                 builder = builder.file(&format!("htdocs/{name}/{file}"), "the page");

@@ -137,7 +137,8 @@ enum {
   MEHARI_LOGIN_KNOWN, /* the password is correct */
   MEHARI_LOGIN_REFUSED, /* the password is missing or wrong */
   MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE,
-  MEHARI_LOGIN_NAMED /* as UNASKED; after the fixup phase `SSLUserName` sets the user */
+  MEHARI_LOGIN_NAMED, /* as UNASKED; after the fixup phase `SSLUserName` sets the user */
+  MEHARI_LOGIN_SETTLED /* the page of a refusal by its own place: access is not checked again */
 };
 
 /* The mark of a file's state. While the mark is the same, the file is unchanged. Never 0. */

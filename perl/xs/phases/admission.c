@@ -75,6 +75,7 @@ static int log_in(pTHX_ mehari_rec *rec)
   switch (frame->login) {
   case MEHARI_LOGIN_UNASKED:
   case MEHARI_LOGIN_NAMED:
+  case MEHARI_LOGIN_SETTLED:
     return OK;
   case MEHARI_LOGIN_KNOWN:
     user = mehari_job_text(rules, frame->text[MEHARI_TEXT_USER]);
@@ -168,6 +169,8 @@ static bool is_admitted_alike(const mehari_rec *before, const mehari_rec *rec)
  * `Satisfy All` only if they grant. */
 static int let_in(pTHX_ mehari_rec *rec)
 {
+  if (rec->job.frame->login == MEHARI_LOGIN_SETTLED && !rec->is_merged)
+    return OK;
   mehari_rec *before = rec->main ? rec->main : rec->prev;
   if (before && is_admitted_alike(before, rec)) {
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, mehari_rec_text(aTHX_ before, MEHARI_REC_USER));

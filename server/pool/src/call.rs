@@ -60,6 +60,9 @@ pub enum Login {
     NoUserFile,
     /// No `AuthType` requires a user. After the fixup phase, `SSLUserName` sets this user.
     Named(Arc<[u8]>),
+    /// The place has refused the request, and the resource is the page of this refusal. Access is
+    /// not checked again.
+    Settled,
 }
 
 /// The complete body of a request.

@@ -294,6 +294,7 @@ fn login(login: &Login) -> (u8, &[u8]) {
         Login::NoRealm => (login::NO_REALM, b""),
         Login::NoUserFile => (login::NO_USER_FILE, b""),
         Login::Named(user) => (login::NAMED, user),
+        Login::Settled => (login::SETTLED, b""),
     }
 }
 

@@ -195,6 +195,8 @@ pub mod login {
     /// No `AuthType` requires a user. After the fixup phase, `SSLUserName` sets the user that the
     /// TLS connection names.
     pub const NAMED: u8 = 6;
+    /// The resource is the page of a refusal by its own place. Access is not checked again.
+    pub const SETTLED: u8 = 7;
 }
 
 /// The first byte of a line on a zygote's standard error that names its level. The level's digit

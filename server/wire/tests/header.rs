@@ -120,6 +120,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
             layout::login::NO_USER_FILE.into(),
         ),
         ("MEHARI_LOGIN_NAMED", layout::login::NAMED.into()),
+        ("MEHARI_LOGIN_SETTLED", layout::login::SETTLED.into()),
         (
             "offsetof(mehari_request, traced)",
             offset_of!(Request, traced),

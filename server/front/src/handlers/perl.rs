@@ -189,7 +189,10 @@ pub fn with_call<T>(
                 findings => findings.map_or(0, |access| access.status),
             },
             known: findings.map_or(0, |access| access.known),
-            login: findings.map_or(&Login::Unasked, |access| &access.login),
+            login: match (request.rule_state, findings) {
+                (Some(state), _) if state.mapping.is_page_of(settings) => &Login::Settled,
+                (_, findings) => findings.map_or(&Login::Unasked, |access| &access.login),
+            },
             challenge: findings.map_or(b"", |access| &access.challenge),
         },
         led: internal_redirect(request),

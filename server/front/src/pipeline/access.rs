@@ -49,9 +49,8 @@ impl Evaluation<'_> {
             }
         }
         // As in Apache, the page of a refusal is sent if it lies at the place that has refused.
-        let error_of = (rule_state.as_ref()).and_then(|state| state.mapping.error_of.as_ref());
-        let is_page_of_place = error_of.is_some_and(|of| !route.settings.are_checked_behind(of));
-        if is_page_of_place && !route.settings.runs_phases() {
+        let mapping = rule_state.as_ref().map(|state| &state.mapping);
+        if mapping.is_some_and(|mapping| mapping.is_page_of(&route.settings)) {
             return None;
         }
         let of_index = (rule_state.as_ref()).and_then(|state| state.mapping.index_of.as_ref());

@@ -176,7 +176,7 @@ impl RequestContext {
             state.varying.clear();
         }
         let refusing = (self.settings.as_ref()).filter(|_| matches!(status, 401 | 403));
-        if let Some(settings) = refusing.filter(|settings| !settings.runs_phases()) {
+        if let Some(settings) = refusing {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.mapping.error_of = Some(settings.clone());
         }

@@ -112,6 +112,13 @@ impl MappingState {
         }
     }
 
+    /// Whether the resource, with these settings, is the page of a refusal and lies at the place
+    /// that has refused the request. As in Apache, access to such a page is not checked.
+    pub fn is_page_of(&self, settings: &Settings) -> bool {
+        let refusing = self.error_of.as_ref();
+        refusing.is_some_and(|refusing| !settings.are_checked_behind(refusing))
+    }
+
     /// Whether a rule has chosen the handler or the back end, or the resource is the page of a
     /// refusal. A kept route of the path is then of no use.
     pub fn has_chosen_handler(&self) -> bool {
