@@ -301,15 +301,33 @@ fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
 
 async fn body(backend: &mut Backend) -> Result<Vec<u8>, u16> {
     let mut whole = Vec::new();
+    let mut reader = Reader(Some(backend));
     poll_fn(|cx| loop {
-        match backend.poll_body(cx, &mut whole, ROOM) {
-            Poll::Ready(Ok(true)) if whole.len() <= MOST => {}
+        let Some(backend) = &mut reader.0 else {
+            return Poll::Ready(Ok(()));
+        };
+        let outcome = match backend.poll_body(cx, &mut whole, ROOM) {
+            Poll::Ready(Ok(true)) if whole.len() <= MOST => continue,
             Poll::Ready(Ok(true)) => return Poll::Ready(Err(500)),
-            Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
-            Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault.status())),
+            Poll::Ready(Ok(false)) => Ok(()),
+            Poll::Ready(Err(fault)) => Err(fault.status()),
             Poll::Pending => return Poll::Pending,
-        }
+        };
+        reader.0 = None;
+        return Poll::Ready(outcome);
     })
     .await?;
     Ok(whole)
+}
+
+/// The reader of a part's body. If it is dropped before the end of the body, the client of the page
+/// has left, or the part is too long. Nobody then gets what a script still prints.
+struct Reader<'b>(Option<&'b mut Backend>);
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if let Some(backend) = &self.0 {
+            backend.note_departure();
+        }
+    }
 }
