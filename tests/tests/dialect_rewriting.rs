@@ -405,6 +405,46 @@ fn redirects_keep_an_empty_query_as_in_apache() {
     compare(site, &rows);
 }
 
+/// An unregistered status becomes 500, and `R` with the substitution `-` leads nowhere.
+#[test]
+fn redirects_have_the_statuses_that_they_have_in_apache() {
+    const STATUSES: [u16; 22] = [
+        204, 299, 300, 301, 302, 303, 304, 305, 306, 307, 308, 310, 399, 400, 404, 410, 419, 451,
+        499, 500, 512, 599,
+    ];
+    const UNREGISTERED: [u16; 8] = [299, 306, 310, 399, 419, 499, 512, 599];
+    let mut conf = String::from("RewriteEngine On\n");
+    let mut rows = Vec::new();
+    for status in STATUSES {
+        let moves = (300..400).contains(&status);
+        let place = if moves { "/plain/page.html" } else { "" };
+        conf += &format!(
+            "Redirect {status} /server{status} {place}\n\
+             <Location /place{status}>\nRedirect {status} {place}\n</Location>\n"
+        );
+        let is_known = !UNREGISTERED.contains(&status);
+        let expected = if is_known { status } else { 500 };
+        rows.push((format!("/server{status}"), expected));
+        rows.push((format!("/place{status}"), expected));
+        if is_known {
+            conf += &format!(
+                "RewriteRule ^/rule{status}$ /plain/page.html [R={status}]\n\
+                 RewriteRule ^/nowhere{status}$ - [R={status}]\n"
+            );
+            rows.push((format!("/rule{status}"), status));
+            rows.push((
+                format!("/nowhere{status}"),
+                if moves { 404 } else { status },
+            ));
+        }
+    }
+    let rows: Vec<(&str, u16)> = rows
+        .iter()
+        .map(|(target, status)| (target.as_str(), *status))
+        .collect();
+    compare(|| site_of_folders(&[("plain", "")]).conf(&conf), &rows);
+}
+
 /// The host's rules decide which paths the indexes have, and the index still has the sections of
 /// its folder.
 #[test]

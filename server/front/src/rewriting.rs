@@ -159,13 +159,8 @@ impl Run<'_> {
             return Some(Applied::End(Rewritten::Status(status)));
         }
         let Some(substitution) = &rule.substitution else {
-            return Some(match status {
-                Some(status) => {
-                    let path = self.subject.clone();
-                    self.leave(status, path, flags)
-                }
-                None => Applied::Nothing,
-            });
+            // As in Apache, `-` leads nowhere, so `R` does not redirect here.
+            return Some(Applied::Nothing);
         };
         let variables = self.facts_for(matched, condition, flags.escape.as_ref());
         let Some(mut target) = expanded(substitution, &variables, flags) else {

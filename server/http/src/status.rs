@@ -70,6 +70,16 @@ pub fn phrase(status: u16) -> &'static str {
     }
 }
 
+/// Returns the status with which the server refuses or redirects a request. As in Apache, an
+/// unregistered code becomes 500.
+pub fn of_page(status: u16) -> u16 {
+    if phrase(status).is_empty() {
+        500
+    } else {
+        status
+    }
+}
+
 /// Returns whether the response ends with its head, whatever its fields say: 1xx, 204 and 304.
 #[inline]
 pub fn has_no_body(status: u16) -> bool {

@@ -88,6 +88,7 @@ fn explained_html(status: u16, said: &str) -> String {
 
 /// Returns a redirect. Its page has a link for clients that do not follow redirects.
 pub fn redirect(status: u16, location: &[u8]) -> Answer {
+    let status = status::of_page(status);
     let title = status::phrase(status);
     let mut target = Vec::with_capacity(location.len());
     html::push(location, "&#39;", &mut target);
@@ -112,9 +113,14 @@ pub fn configured(status: u16, text: &str) -> Answer {
 }
 
 fn written(status: u16, media_type: &str, text: String) -> Answer {
+    let mut lines = Vec::new();
+    if !status::has_no_body(status) {
+        lines.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
+    }
+    lines.extend_from_slice(b"X-Content-Type-Options: nosniff\r\n");
     Answer {
         status,
-        lines: format!("Content-Type: {media_type}\r\nX-Content-Type-Options: nosniff\r\n").into(),
+        lines,
         content: Content::Bytes(text.into_bytes()),
     }
 }

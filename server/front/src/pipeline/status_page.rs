@@ -12,6 +12,7 @@ use crate::shared::traffic::Refusal;
 use crate::shared::Shared;
 use mehari_config::{Settings, Text};
 use mehari_http::problem::Problem;
+use mehari_http::status;
 use std::rc::Rc;
 
 /// Returns the configured page of a status, or, for a developer, what the error log says. If the
@@ -22,6 +23,7 @@ pub fn refusal(
     settings: Option<&Settings>,
     status: u16,
 ) -> HandlerOutcome {
+    let status = status::of_page(status);
     if status >= 500 && request.error().is_none() {
         if let Some(answer) = development::page(shared, request, status) {
             return HandlerOutcome::Answer(answer);
