@@ -805,3 +805,41 @@ fn program_of_an_action_responds_after_perls_handlers_of_the_file() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }
+
+/// A body that is too large is refused before anything else, except where a local error document
+/// answers.
+#[test]
+fn limit_of_the_body_and_other_refusals_come_in_the_order_of_apache() {
+    let mut pair = Pair::start(|| {
+        Server::builder()
+            .file("htdocs/page.html", "page")
+            .file("users", "")
+            .conf(
+                "LimitRequestBody 5\nRedirect 410 /gone\nRedirect 301 /moved http://example.test/\n\
+                 RewriteEngine On\nRewriteRule ^/ruled - [F]\n\
+                 <LocationMatch closed>\nRequire all denied\n</LocationMatch>\n\
+                 <LocationMatch login>\nAuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\n\
+                 Require valid-user\n</LocationMatch>\n\
+                 <LocationMatch text>\nErrorDocument 401 text\nErrorDocument 403 text\n</LocationMatch>\n\
+                 <LocationMatch page>\nErrorDocument 403 /none\n\
+                 ErrorDocument 404 /none\n</LocationMatch>\n",
+            )
+    });
+    for (target, status) in [
+        ("/closed", 413),
+        ("/closed/text", 413),
+        ("/closed/page", 403),
+        ("/login", 413),
+        ("/login/text", 413),
+        ("/gone", 413),
+        ("/moved", 413),
+        ("/ruled", 413),
+        ("/page.html", 413),
+        ("/page/none", 413),
+        ("/none", 413),
+    ] {
+        let answer = pair.send(&Request::post(target, "0123456789"));
+        assert_eq!(answer.status, status, "{target}");
+        pair.send(&Request::post(target, "01234"));
+    }
+}

@@ -51,7 +51,7 @@ pub fn at_once<C: ClientStream>(
     }
     let shared = client.shared();
     let route = open_route(shared, context.host, path_of(client.target()))?;
-    context.note_route(shared, &route);
+    context.note_route(&route);
     client.begin_work();
     context.mark("route");
     let request = client.request(context);

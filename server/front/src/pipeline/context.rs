@@ -323,13 +323,9 @@ impl RequestContext {
         self.declined.listener.is_some()
     }
 
-    pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
+    pub fn note_route(&mut self, route: &Rc<Route>) {
         self.settings = Some(route.settings.clone());
-        let includes = &route.settings.output.includes;
-        let is_filtered = !includes.are_off() || includes.are_inserted(&route.file);
-        let is_ruled = !route.settings.rules.headers.is_empty();
-        let is_needed = shared.stats.log_needs.get().route || is_filtered || is_ruled;
-        self.route = is_needed.then(|| route.clone());
+        self.route = Some(route.clone());
     }
 
     /// Whether edge scripts must see the response's head.

@@ -62,9 +62,19 @@ pub async fn begin<C: ClientStream>(
     match scripts::admit(client, context).await {
         Err(problem) => refuse_unread(client, context, problem).await,
         Ok(Admission::To(route)) => start_with_body(client, context, &route).await,
+        Ok(Admission::Answer(answer)) if exceeds_limit(client, context, answer.status) => {
+            Ok(refuse(client, context, TOO_LARGE))
+        }
         Ok(Admission::Answer(answer)) => {
             client.discard_body().await?;
             Ok(HandlerOutcome::Answer(answer))
+        }
+        Ok(Admission::Status(status)) if exceeds_limit(client, context, status) => {
+            if let Some(state) = &mut context.rule_state {
+                // The challenge belongs to the status 401.
+                state.challenge_anew(b"");
+            }
+            Ok(refuse(client, context, TOO_LARGE))
         }
         Ok(Admission::Status(status)) => {
             client.discard_body().await?;
@@ -80,7 +90,7 @@ async fn start_with_body<C: ClientStream>(
     context: &mut RequestContext,
     route: &Rc<Route>,
 ) -> Result<HandlerOutcome, Gone> {
-    context.note_route(client.shared(), route);
+    context.note_route(route);
     let refused = apply_traffic_rules(client, context).await?;
     context.mark("traffic rules");
     if let Some(work) = refused {
@@ -102,7 +112,7 @@ async fn start_with_body<C: ClientStream>(
         client
             .read_body(context, route.settings.limits.body)
             .await?
-    } else if is_too_large(client, route.settings.limits.body) {
+    } else if exceeds_limit(client, context, early_refusal(route)) {
         Err(TOO_LARGE)
     } else {
         client.discard_body().await?;
@@ -121,9 +131,27 @@ async fn start_with_body<C: ClientStream>(
     })
 }
 
-/// Whether the client announces a body that is longer than the limit. 0: there is no limit.
-fn is_too_large<C: ClientStream>(client: &C, limit: u64) -> bool {
-    limit > 0 && client.announced_length() > limit
+/// Whether the client announces a body that is longer than the place allows. As in Apache, this
+/// refusal comes before an answer with another status, unless a local error document is that
+/// answer.
+fn exceeds_limit<C: ClientStream>(client: &C, context: &RequestContext, status: u16) -> bool {
+    let site = client.shared().site();
+    let host = site.host(context.host);
+    let settings = context.settings.as_deref().unwrap_or(&host.base);
+    let mut documents = settings.error_documents.iter();
+    let limit = settings.limits.body;
+    let is_documented =
+        |(known, document): &(u16, String)| *known == status && document.starts_with('/');
+    limit > 0 && client.announced_length() > limit && !documents.any(is_documented)
+}
+
+/// Returns the status with which the access rules refuse every request for a route, or 0. Apache
+/// finds other refusals only when it responds.
+fn early_refusal(route: &Route) -> u16 {
+    match &route.outcome {
+        RouteOutcome::Refused(problem) if problem.status == 403 => 403,
+        _ => 0,
+    }
 }
 
 /// Applies the traffic rules: the request may have to wait. Returns the answer if the rules refuse
@@ -204,7 +232,7 @@ async fn start_redirected<C: ClientStream>(
     match scripts::admit(client, context).await {
         Err(problem) => refuse(client, context, problem),
         Ok(Admission::To(route)) => {
-            context.note_route(client.shared(), &route);
+            context.note_route(&route);
             let start = |body: Body<'_>| {
                 start::begin(client.shared(), &client.request(context), &route, body)
             };

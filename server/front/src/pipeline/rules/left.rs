@@ -157,7 +157,7 @@ async fn find_place(
     }
     match super::apply_from(from, shared, context, asked, source).await {
         Ok(Admission::To(place)) => {
-            context.note_route(shared, &place);
+            context.note_route(&place);
             note_place(context, place);
             Verdict::of(fixups::GO_ON)
         }
