@@ -1,7 +1,8 @@
 //! Tests the language of expressions: conditions and texts of `Header` lines. The responses are
 //! compared with Apache's.
 
-use mehari_harness::{Pair, Request, Server};
+use mehari_harness::{Pair, Request, Server, PATIENCE};
+use std::time::{Duration, SystemTime};
 
 /// Conditions, of which some hold.
 const CONDITIONS: &[&str] = &[
@@ -317,5 +318,42 @@ fn expressions_have_the_values_that_they_have_in_apache() {
         let request = Request::get(target).field("X-A", "v");
         let answer = pair.compare(&request);
         assert!(answer.is_ok(), "{}", answer.err().unwrap_or_default());
+    }
+}
+
+#[test]
+fn times_are_local_as_in_apache() {
+    let site = || {
+        let site = Server::builder()
+            .file("htdocs/page.html", "page\n")
+            .env("TZ", "Asia/Kathmandu")
+            .conf(
+                "Header set X-Modified \"expr=%{LAST_MODIFIED}\"\n\
+                 Header set X-Now \"expr=%{TIME} %{TIME_HOUR}:%{TIME_MIN} %{TIME_WDAY}\"\n\
+                 RewriteEngine On\nRewriteRule ^ - [E=NOW:%{TIME_HOUR}%{TIME_MIN}]\n\
+                 Header set X-Rule %{NOW}e\n",
+            );
+        let page = site.folder_of("htdocs").join("page.html");
+        let file = std::fs::File::options().write(true).open(page);
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+        file.expect("own file")
+            .set_modified(date)
+            .expect("own file");
+        site
+    };
+    let pair = Pair::start(site);
+    let said = |name: &str| -> Vec<Option<String>> {
+        let servers = pair.servers();
+        servers
+            .map(|server| server.get("/page.html").field(name))
+            .collect()
+    };
+    for modified in said("x-modified") {
+        assert_eq!(modified.as_deref(), Some("20200913181140"));
+    }
+    // The next second may come between the two requests.
+    for name in ["x-now", "x-rule"] {
+        let are_equal = || said(name).windows(2).all(|pair| pair[0] == pair[1]);
+        assert!(mehari_harness::eventually(PATIENCE, are_equal), "{name}");
     }
 }

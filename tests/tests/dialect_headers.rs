@@ -284,3 +284,31 @@ fn expiry_of_a_304_is_that_of_the_file_and_no_expiry_is_in_the_past() {
         assert_eq!(text.field("expires"), text.field("date"));
     }
 }
+
+#[test]
+fn rules_know_the_path_of_an_index_and_the_date_of_a_program_as_in_apache() {
+    let site = || {
+        let site = site().conf(
+            "LoadModule expires_module /usr/lib/apache2/modules/mod_expires.so\n\
+             Header set X-Path \"expr=%{REQUEST_URI}\"\n\
+             <Location /cgi>\nExpiresActive On\nExpiresDefault \"modification plus 1000 weeks\"\n\
+             </Location>\n",
+        );
+        let script = site.folder_of("scripts").join("ok.pl");
+        let file = std::fs::File::options().write(true).open(script);
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+        file.expect("own file")
+            .set_modified(date)
+            .expect("own file");
+        site
+    };
+    let pair = Pair::start(site);
+    for server in pair.servers() {
+        let path = |target: &str| server.get(target).field("x-path");
+        assert_eq!(path("/folder/").as_deref(), Some("/folder/index.html"));
+        assert_eq!(path("/page.txt").as_deref(), Some("/page.txt"));
+        let expires = server.get("/cgi/ok.pl").field("expires");
+        assert_eq!(expires.as_deref(), Some("Sun, 13 Nov 2039 12:26:40 GMT"));
+        assert_eq!(server.get("/cgi/error.pl").field("expires"), None);
+    }
+}

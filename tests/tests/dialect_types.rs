@@ -200,10 +200,10 @@ fn default_character_set_is_that_of_all_responses_without_one() {
     );
 }
 
-/// What the name of a program's file says goes with its response, and not with its redirects. A CGI
-/// program that says no type has none, and in Apache the type of its name.
+/// What the name of a program's file says goes with its response, and not with its redirects.
 #[test]
 fn names_of_programs_say_their_language_coding_and_type() {
+    const ENDS: [&str; 4] = ["pl", "de.pl", "odd.pl", "html.pl"];
     const PRINTED: [(&str, &str); 6] = [
         ("page", "Content-Type: text/plain\\n"),
         (
@@ -234,7 +234,7 @@ fn names_of_programs_say_their_language_coding_and_type() {
             let body = if head.contains("Location") { "" } else { name };
             let text = format!("#!/usr/bin/perl\nprint qq{{{head}\\n{body}}};\n");
             for place in ["cgi", "perl"] {
-                for end in ["pl", "de.pl", "odd.pl"] {
+                for end in ENDS {
                     builder = builder.file(&format!("{place}/{name}.{end}"), &text);
                     let file = builder.folder_of(place).join(format!("{name}.{end}"));
                     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -247,10 +247,8 @@ fn names_of_programs_say_their_language_coding_and_type() {
     let mut pair = Pair::start(site);
     for (name, _) in PRINTED {
         for place in ["cgi", "perl"] {
-            for end in ["pl", "de.pl", "odd.pl"] {
-                if (place, name) != ("cgi", "untyped") {
-                    pair.get(&format!("/{place}/{name}.{end}"));
-                }
+            for end in ENDS {
+                pair.get(&format!("/{place}/{name}.{end}"));
             }
         }
     }

@@ -67,13 +67,20 @@ pub fn add_default_charset(lines: &mut Vec<u8>, settings: &Settings) {
     }
 }
 
+/// Adds a Content-Type to the header lines of a program that has printed none. As in Apache, the
+/// type is that of the program's file by its name.
+pub fn add_type_by_name(lines: &mut Vec<u8>, file: &[u8], settings: &Settings) {
+    if lines.split_inclusive(|byte| *byte == b'\n').any(is_type) {
+        return;
+    }
+    if let Some(media_type) = type_by_name(file, settings) {
+        lines.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
+    }
+}
+
 /// Removes the Content-Type from the header lines of a program whose response has no body. As in
 /// Apache, there is no content that the field could describe.
 pub fn remove_type(lines: &mut Vec<u8>) {
-    let is_type = |line: &[u8]| {
-        let name = line.get(..TYPE_NAME.len());
-        name.is_some_and(|name| name.eq_ignore_ascii_case(TYPE_NAME))
-    };
     let every = || lines.split_inclusive(|byte| *byte == b'\n');
     if every().any(is_type) {
         *lines = every()
@@ -82,6 +89,11 @@ pub fn remove_type(lines: &mut Vec<u8>) {
             .copied()
             .collect();
     }
+}
+
+fn is_type(line: &[u8]) -> bool {
+    let name = line.get(..TYPE_NAME.len());
+    name.is_some_and(|name| name.eq_ignore_ascii_case(TYPE_NAME))
 }
 
 fn names_charset(media_type: &[u8]) -> bool {

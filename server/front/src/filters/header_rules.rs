@@ -1,7 +1,7 @@
 //! Applies `Header` and `RequestHeader`: rules that change the fields of a response or a request.
 
 use super::vary;
-use crate::request::variables::ExpressionVariables;
+use crate::request::variables::{modified, ExpressionVariables};
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use mehari_config::{
@@ -74,7 +74,7 @@ pub fn change_response(
     fields.retain(is_left);
     fields.extend_from_slice(set);
     if variables.status < 400 && rules.expires.active {
-        add_expiry(&rules.expires, &surviving, &mut fields);
+        add_expiry(&rules.expires, variables.file, &surviving, &mut fields);
     }
     change_tables(rules, tables.kind, [&mut surviving, &mut fields], variables);
     let mut fields = [surviving, fields].concat();
@@ -344,7 +344,9 @@ fn edited(
     edited
 }
 
-fn add_expiry(expires: &Expires, surviving: &Fields, fields: &mut Fields) {
+/// Adds the fields of `ExpiresDefault` and `ExpiresByType`. `file`: the file of the request, which
+/// may be a program. As in Apache, its date counts, and not that of the response.
+fn add_expiry(expires: &Expires, file: &[u8], surviving: &Fields, fields: &mut Fields) {
     let field = |name: &str| {
         let mut known = fields.iter().chain(surviving);
         known.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
@@ -357,12 +359,12 @@ fn add_expiry(expires: &Expires, surviving: &Fields, fields: &mut Fields) {
         return;
     };
     let now = SystemTime::now();
-    let modified = field("last-modified")
-        .and_then(|(_, value)| httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok());
-    let from = match (expiry.from, modified) {
-        (Base::Modification, None) => return,
-        (Base::Modification, Some(modified)) => modified,
-        (Base::Access, _) => now,
+    let from = match expiry.from {
+        Base::Modification => match modified(file) {
+            Some(modified) => modified,
+            None => return,
+        },
+        Base::Access => now,
     };
     // As in Apache, a time in the past is now.
     let until = (from + expiry.after).max(now);

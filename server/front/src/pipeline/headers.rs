@@ -69,6 +69,7 @@ pub fn of_response<'r>(
     variables.lasted = context.time.elapsed().unwrap_or_default();
     variables.set_env = &settings.programs.set_env;
     if let Some(route) = context.route.as_deref() {
+        variables.path = route.led_to.as_deref();
         variables.file = &route.file;
         variables.path_info = &route.path_info;
     }

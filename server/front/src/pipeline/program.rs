@@ -8,7 +8,9 @@ use super::respond;
 use crate::content::media;
 use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
 use crate::pipeline::{declined, rules, status_page, RequestContext, RequestSource};
+use crate::routing::Route;
 use crate::shared::traffic::Refusal;
+use mehari_config::Handler;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
 use mehari_pool::Head;
@@ -99,6 +101,9 @@ pub async fn answer<C: ClientStream>(
     if status::has_no_body(head.status) {
         media::remove_type(&mut head.lines);
     } else if let Some(settings) = context.settings.as_deref() {
+        if let Some(route) = script(context).filter(|_| !head.is_redirect) {
+            media::add_type_by_name(&mut head.lines, &route.file, settings);
+        }
         media::add_default_charset(&mut head.lines, settings);
     }
     let mut lines = match header_block::validate(&head.lines) {
@@ -140,6 +145,12 @@ pub async fn answer<C: ClientStream>(
     }
     respond::program(client, context, backend, head, lines).await?;
     Ok(None)
+}
+
+/// Returns the route of a script.
+fn script(context: &RequestContext) -> Option<&Route> {
+    let route = context.route.as_deref();
+    route.filter(|route| matches!(route.handler, Handler::Script(_)))
 }
 
 /// Leads the request to the path, and its file, that a Perl handler has chosen.

@@ -217,7 +217,10 @@ impl<'a> ExpressionVariables<'a> {
             "HTTPS" => b"off",
             "HTTP2" if request.protocol.name().starts_with(b"HTTP/2") => b"on",
             "HTTP2" => b"off",
-            "LAST_MODIFIED" => return last_modified(self.file, into),
+            "LAST_MODIFIED" => match modified(self.file) {
+                Some(time) => return moment("TIME", time, into),
+                None => return,
+            },
             "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
             "IPV6" => b"off",
             "IS_SUBREQ" if self.is_within() || self.is_lookup => b"true",
@@ -254,7 +257,7 @@ impl<'a> ExpressionVariables<'a> {
                 let parts = [request.method, request.target, request.protocol.name()];
                 return into.extend_from_slice(&parts.join(&b" "[..]));
             }
-            name if name.starts_with("TIME") => return time(name, into),
+            name if name.starts_with("TIME") => return moment(name, SystemTime::now(), into),
             name => match name.strip_prefix("HTTP_") {
                 Some(field) => return into.extend_from_slice(self.field(&field.replace('_', "-"))),
                 None => return,
@@ -396,32 +399,24 @@ fn push(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(mehari_observe::Decimal::new(number).text());
 }
 
-/// Appends the time of a file's last change.
-fn last_modified(file: &[u8], into: &mut Vec<u8>) {
+/// Returns the time of a file's last change.
+pub fn modified(file: &[u8]) -> Option<SystemTime> {
     let found = std::fs::metadata(OsStr::from_bytes(file));
-    if let Ok(changed) = found.and_then(|found| found.modified()) {
-        moment("TIME", changed.into(), into);
-    }
+    found.and_then(|found| found.modified()).ok()
 }
 
-/// Appends the value of `TIME`, `TIME_YEAR` and so on, in UTC.
-fn time(name: &str, into: &mut Vec<u8>) {
-    moment(name, ::time::OffsetDateTime::now_utc(), into);
-}
-
-fn moment(name: &str, now: ::time::OffsetDateTime, into: &mut Vec<u8>) {
-    let (year, month, day) = now.to_calendar_date();
-    let (hour, minute, second) = now.to_hms();
-    let month = u8::from(month);
-    let text = match name {
-        "TIME_YEAR" => format!("{year}"),
-        "TIME_MON" => format!("{month:02}"),
-        "TIME_DAY" => format!("{day:02}"),
-        "TIME_HOUR" => format!("{hour:02}"),
-        "TIME_MIN" => format!("{minute:02}"),
-        "TIME_SEC" => format!("{second:02}"),
-        "TIME_WDAY" => now.weekday().number_days_from_sunday().to_string(),
-        _ => format!("{year}{month:02}{day:02}{hour:02}{minute:02}{second:02}"),
+/// Appends the value that `TIME`, `TIME_YEAR` and so on have at this time. As in Apache, the
+/// time is local.
+fn moment(name: &str, time: SystemTime, into: &mut Vec<u8>) {
+    let format = match name {
+        "TIME_YEAR" => "%Y",
+        "TIME_MON" => "%m",
+        "TIME_DAY" => "%d",
+        "TIME_HOUR" => "%H",
+        "TIME_MIN" => "%M",
+        "TIME_SEC" => "%S",
+        "TIME_WDAY" => "%w",
+        _ => "%Y%m%d%H%M%S",
     };
-    into.extend_from_slice(text.as_bytes());
+    into.extend(mehari_observe::local_time(time, format));
 }
