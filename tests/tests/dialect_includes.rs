@@ -1,6 +1,6 @@
 //! Tests server-side includes: the output of each page is compared with that of mod_include.
 
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{apache, Builder, Pair, Request, Server};
 
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(QUERY_STRING DOCUMENT_URI DOCUMENT_NAME SCRIPT_NAME PATH_INFO REQUEST_URI MINE);\n";
@@ -250,4 +250,80 @@ fn enormous_page_does_not_disturb_other_clients() {
     server
         .log
         .expect("elements, including those of included pages");
+}
+
+/// A file for which the filter is named has no entity tag and is always sent, even if the options
+/// do not allow includes. `SSIETag` and `SSILastModified` keep the fields.
+#[test]
+fn fields_of_pages_are_those_of_apache() {
+    const PROGRAM: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/html\\nETag: \"a\"\\n}, \
+        qq{Last-Modified: Sun, 13 Sep 2020 12:26:40 GMT\\n\\n<!--#echo var='DOCUMENT_NAME' -->};\n";
+    let site = || {
+        let mut builder = Server::builder().conf(
+            "<Directory @ROOT@>\nRequire all granted\nOptions ExecCGI\nAddHandler cgi-script .cgi\n\
+             SetOutputFilter INCLUDES\n</Directory>\n\
+             <Location /on>\nOptions +Includes\n</Location>\n\
+             <LocationMatch kept>\nSSIETag On\nSSILastModified On\n</LocationMatch>\n",
+        );
+        for place in ["on", "on-kept", "off", "off-kept"] {
+            builder = builder
+                .file(&format!("htdocs/{place}/page.html"), PROGRAM)
+                .file(&format!("htdocs/{place}/page.cgi"), PROGRAM);
+            let file = builder.folder_of("htdocs").join(place).join("page.cgi");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(file, mode).expect("own file");
+        }
+        builder
+    };
+    let servers = apache::beside(site);
+    for place in ["on", "on-kept", "off", "off-kept"] {
+        for name in ["page.html", "page.cgi"] {
+            for since in [None, Some("Sun, 06 Nov 2094 08:49:37 GMT")] {
+                let target = format!("/{place}/{name}");
+                let request = Request::get(&target);
+                let request = match since {
+                    Some(date) => request.field("If-Modified-Since", date),
+                    None => request,
+                };
+                let said = servers.iter().map(|server| {
+                    let answer = server.send(&request);
+                    let has = |name| answer.field(name).is_some();
+                    (
+                        answer.status,
+                        has("etag"),
+                        has("last-modified"),
+                        answer.text(),
+                    )
+                });
+                let said: Vec<_> = said.collect();
+                assert!(said.iter().all(|one| *one == said[0]), "{target} {said:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_know_their_path_and_the_length_of_the_body_as_in_apache() {
+    let shown = "<!--#set var=\"DATE_GMT\" value=\"mine\" --><!--#echo var=\"DATE_GMT\" -->|\
+        <!--#echo var=\"DOCUMENT_URI\" -->|<!--#echo var=\"CONTENT_LENGTH\" -->";
+    let mut pair = Pair::start(|| {
+        Server::builder()
+            .file("htdocs/page.shtml", shown)
+            .file("htdocs/outer.shtml", "<!--#include virtual=\"/page.shtml\" -->")
+            .conf(
+                "<Directory @ROOT@>\nRequire all granted\nOptions Includes MultiViews\n</Directory>\n\
+                 AddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\n",
+            )
+    });
+    for target in [
+        "/page.shtml",
+        "/page",
+        "/page/info",
+        "/outer.shtml",
+        "/outer",
+    ] {
+        pair.get(target);
+        pair.send(&Request::post(target, "0123"));
+    }
+    assert_eq!(pair.get("/page").text(), "mine|/page.shtml|(none)");
 }

@@ -22,6 +22,10 @@ pub struct Includes {
     pub by_mode: ByMode,
     /// `SSILegacyExprParser`: pages use the old syntax of expressions, as in `$NAME = /regex/`.
     pub legacy: bool,
+    /// `SSIETag`: the responses keep their ETag.
+    pub keep_tags: bool,
+    /// `SSILastModified`: the responses keep their Last-Modified.
+    pub keep_dates: bool,
     pub error_message: Option<String>,
     pub time_format: Option<String>,
     pub undefined: Option<String>,
@@ -49,6 +53,8 @@ pub enum IncludesChange {
     Type(String),
     ByMode(ByMode),
     Legacy(bool),
+    KeepTags(bool),
+    KeepDates(bool),
     ErrorMessage(String),
     TimeFormat(String),
     Undefined(String),
@@ -65,6 +71,12 @@ impl Includes {
     /// meets a condition of its request.
     pub fn are_inserted(&self, file: &[u8]) -> bool {
         self.always || !self.types.is_empty() || self.have_suffix_of(file)
+    }
+
+    /// Tells whether no response of a file has an ETag. As in Apache, this does not depend on the
+    /// options.
+    pub fn hide_tag(&self, file: &[u8]) -> bool {
+        !self.keep_tags && self.are_inserted(file)
     }
 
     fn have_suffix_of(&self, file: &[u8]) -> bool {
@@ -124,6 +136,8 @@ impl Includes {
             IncludesChange::Type(name) => self.types.push(name.clone()),
             IncludesChange::ByMode(by_mode) => self.by_mode = *by_mode,
             IncludesChange::Legacy(legacy) => self.legacy = *legacy,
+            IncludesChange::KeepTags(keep) => self.keep_tags = *keep,
+            IncludesChange::KeepDates(keep) => self.keep_dates = *keep,
             IncludesChange::ErrorMessage(text) => self.error_message = Some(text.clone()),
             IncludesChange::TimeFormat(text) => self.time_format = Some(text.clone()),
             IncludesChange::Undefined(text) => self.undefined = Some(text.clone()),

@@ -83,6 +83,18 @@ impl<'a> Conditions<'a> {
         });
     }
 
+    /// Returns only the conditions about ranges.
+    pub fn about_ranges(self) -> Conditions<'a> {
+        let only = |fields: Box<ConditionFields<'a>>| {
+            Box::new(ConditionFields {
+                if_range: fields.if_range,
+                range: fields.range,
+                ..ConditionFields::default()
+            })
+        };
+        Conditions(self.0.map(only))
+    }
+
     /// Returns 412 or 304 if the conditions demand it for this tag and date.
     pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
         self.0.as_ref()?.precondition(etag, modified)

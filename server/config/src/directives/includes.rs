@@ -4,8 +4,6 @@ use super::row::*;
 use crate::overrides::{ALL, LIMIT, OPTIONS};
 use crate::{ByMode, IncludesChange};
 
-const TAGS: &str = "pages without XBitHack full have neither ETag nor Last-Modified";
-
 pub const GROUP: Group = Group {
     title: "Server-side includes",
     rows: &[
@@ -66,8 +64,28 @@ pub const GROUP: Group = Group {
         )
         .htaccess(LIMIT)
         .otherwise("Off"),
-        Directive::ignored("SSIETag", TAGS),
-        Directive::ignored("SSILastModified", TAGS),
+        Directive::everywhere(
+            "SSIETag",
+            Shape::Flag,
+            "Whether pages keep their ETag.",
+            |target, arguments| {
+                let keep = arguments.flag()?;
+                push(target, IncludesChange::KeepTags(keep))
+            },
+        )
+        .htaccess(LIMIT)
+        .otherwise("Off"),
+        Directive::everywhere(
+            "SSILastModified",
+            Shape::Flag,
+            "Whether pages keep their Last-Modified.",
+            |target, arguments| {
+                let keep = arguments.flag()?;
+                push(target, IncludesChange::KeepDates(keep))
+            },
+        )
+        .htaccess(LIMIT)
+        .otherwise("Off"),
     ],
 };
 

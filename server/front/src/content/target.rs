@@ -173,7 +173,11 @@ impl FileTarget {
             language: media::language(self.path.as_bytes(), settings),
             varies: self.has_neighbours(),
             media_type: media_type.as_deref(),
-            etag_parts: settings.files.etag_parts(),
+            etag_parts: if settings.output.includes.hide_tag(self.path.as_bytes()) {
+                0
+            } else {
+                settings.files.etag_parts()
+            },
             has_ranges: settings.files.ranges.allow_ranges(),
             is_cold: self.cold.take(),
         };

@@ -10,7 +10,7 @@ use crate::content::body::FileBody;
 use crate::content::resource::Resource;
 use crate::content::{Answer, Content, FileTarget, Files};
 use crate::request::Request;
-use mehari_http::condition::Verdict;
+use mehari_http::condition::{Conditions, Verdict};
 use mehari_http::problem::Problem;
 use mehari_http::range;
 
@@ -31,7 +31,7 @@ pub fn answer(
     }
     let coding = encoding::choose(request, target);
     let resource = target.resource(coding, settings, files)?;
-    let conditions = request.conditions();
+    let conditions = conditions(request, settings, &resource);
     match conditions.verdict(&resource.representation(), settings.files.ranges) {
         Verdict::Failed => Ok(bare(412, &resource, settings)),
         // 304 would tell the client to take the answer to a GET from its cache.
@@ -41,6 +41,21 @@ pub fn answer(
         Verdict::Ranges(ranges) => partial(resource.clone(), ranges, settings, files),
     }
     .map(|answer| encoding::with_token(request, &resource, answer))
+}
+
+/// Returns the conditions that a file must meet. As in Apache, only those about ranges count if the
+/// filter INCLUDES is named for the file.
+pub fn conditions<'a>(
+    request: &Request<'a>,
+    settings: &Settings,
+    resource: &Resource,
+) -> Conditions<'a> {
+    let conditions = request.conditions();
+    if settings.output.includes.are_inserted(resource.path()) {
+        conditions.about_ranges()
+    } else {
+        conditions
+    }
 }
 
 /// Returns the answer to a method that does not concern the content. As in Apache, it is the same

@@ -18,8 +18,9 @@ use crate::content::includes::{are_for, mode};
 use crate::content::resource::{Resource, GONE};
 use crate::content::{Answer, Content, FileTarget, Files};
 use crate::handlers::{gateway, Backend, Deferred, HandlerOutcome};
+use crate::request;
 use crate::request::owned::OwnedRequest;
-use crate::request::{path_of, Request};
+use crate::request::Request;
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use bytes::Bytes;
@@ -28,9 +29,7 @@ use mehari_config::{ByMode, Settings};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 pub use render::{Document, Render};
-use std::ffi::OsStr;
 use std::future::Future;
-use std::os::unix::ffi::OsStrExt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -254,6 +253,9 @@ fn begin(
     }
     let cgi = &shared.backends.cgi;
     gateway::variables::each(request, route, &shared.site(), cgi, &mut put);
+    if let Some(length) = request.field("content-length") {
+        put(b"CONTENT_LENGTH", length);
+    }
     let state = request.rule_state;
     for (name, value) in state.into_iter().flat_map(|state| &state.told) {
         put(name, value);
@@ -291,10 +293,8 @@ fn describe(
     };
     let name = file.rsplit(|byte| *byte == b'/').next();
     variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
-    variables.set(
-        b"DOCUMENT_URI",
-        &percent::decode_lenient(path_of(request.resource)),
-    )?;
+    let path = [&route.script_name[..], &route.path_info].concat();
+    variables.set(b"DOCUMENT_URI", &path)?;
     variables.set(b"DOCUMENT_ARGS", request.query())?;
     if !request.query().is_empty() {
         let query = percent::decode_lenient(request.query());
@@ -337,8 +337,11 @@ fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
         lines.push_str(&format!("Content-Language: {language}\r\n"));
     }
     let mut lines = lines.into_bytes();
-    if keeps_date(resource.path(), settings) {
+    if settings.output.includes.keep_dates || keeps_date(resource.path(), settings) {
         push_date(resource.modified(), &mut lines);
+    }
+    if settings.output.includes.keep_tags && !resource.etag().is_empty() {
+        lines.extend_from_slice(format!("ETag: {}\r\n", resource.etag()).as_bytes());
     }
     lines
 }
@@ -364,13 +367,9 @@ pub fn add_date(route: &Route, lines: &mut Vec<u8>) {
 /// Returns the date of a program's file. As in Apache, the date is that of the folder if there is
 /// no file, and that of the epoch if there is no folder either.
 fn modified(file: &[u8]) -> SystemTime {
-    let folder = folder_of(file);
-    let date = |path: &[u8]| {
-        let found = std::fs::metadata(OsStr::from_bytes(path)).ok()?;
-        found.modified().ok()
-    };
-    let modified = date(file).or_else(|| date(folder));
-    modified.unwrap_or(SystemTime::UNIX_EPOCH)
+    let changed = request::variables::modified(file)
+        .or_else(|| request::variables::modified(folder_of(file)));
+    changed.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// Returns the parsed page of a file. The error is a status.

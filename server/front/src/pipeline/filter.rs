@@ -59,7 +59,12 @@ pub async fn render<C: ClientStream>(
     let Some(route) = route(context) else {
         return Ok(());
     };
-    head.may_be_conditional &= !route.settings.output.includes.are_inserted(&route.file);
+    let includes = &route.settings.output.includes;
+    head.may_be_conditional &= !includes.are_inserted(&route.file);
+    if includes.hide_tag(&route.file) {
+        remove(&mut head.lines, b"etag");
+        *lines = header_block::validate(&head.lines).unwrap_or_default();
+    }
     // Perl's filters come after the filter INCLUDES, or before it.
     if matches!(backend, Backend::Through(_)) && !route.settings.output.includes.after_perl {
         return Ok(());
@@ -127,15 +132,24 @@ pub fn renders(request: &Request<'_>, route: &Route, head: &Head) -> bool {
 
 /// Removes the fields that do not fit the rendered page.
 fn change_head(route: &Route, head: &mut Head) {
-    let kept = head.lines.split_inclusive(|byte| *byte == b'\n');
-    let kept = kept.filter(|line| !OF_THE_WHOLE.iter().any(|name| has_name(line, name)));
-    head.lines = kept.flatten().copied().collect();
+    let includes = &route.settings.output.includes;
+    remove(&mut head.lines, b"content-length");
+    if !includes.keep_tags {
+        remove(&mut head.lines, b"etag");
+    }
+    if !includes.keep_dates {
+        remove(&mut head.lines, b"last-modified");
+    }
     ssi::add_date(route, &mut head.lines);
     head.content_length = None;
 }
 
-/// The fields of a program's response that do not fit the rendered page.
-const OF_THE_WHOLE: [&[u8]; 3] = [b"content-length", b"etag", b"last-modified"];
+/// Removes the header lines with this name.
+fn remove(lines: &mut Vec<u8>, name: &[u8]) {
+    let kept = lines.split_inclusive(|byte| *byte == b'\n');
+    let kept = kept.filter(|line| !has_name(line, name));
+    *lines = kept.flatten().copied().collect();
+}
 
 /// Returns the route of the place whose settings hold: that which Perl handlers have chosen, or
 /// that of the request.
@@ -173,13 +187,7 @@ pub async fn edit<C: ClientStream>(
     if !is_edited {
         return Ok(());
     }
-    let mut kept = Vec::with_capacity(head.lines.len());
-    for line in head.lines.split_inclusive(|byte| *byte == b'\n') {
-        if !has_name(line, b"content-length") {
-            kept.extend_from_slice(line);
-        }
-    }
-    head.lines = kept;
+    remove(&mut head.lines, b"content-length");
     head.content_length = None;
     *lines = header_block::validate(&head.lines).unwrap_or_default();
     let mut editor = Editor::new(rules);

@@ -58,7 +58,7 @@ pub fn answer(
         Some(variant) => variant.resource.clone(),
         None => Rc::new(resource.coded(coding, None)),
     };
-    let conditions = request.conditions();
+    let conditions = file::conditions(request, settings, &resource);
     match conditions.verdict(&coded.representation(), settings.files.ranges) {
         Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded, settings))),
         Verdict::Unchanged if request.method == b"POST" => {

@@ -80,11 +80,16 @@ impl Variables {
     pub fn value(&self, name: &[u8], format: &str) -> Option<Vec<u8>> {
         let now = SystemTime::now();
         let key = name.to_ascii_uppercase();
+        let known = self.known.get(&key).map(|(_, value)| value.clone());
+        // A page may set these variables too.
+        if known.as_ref().is_some_and(|value| !value.is_empty()) {
+            return known;
+        }
         match &key[..] {
             b"DATE_LOCAL" => Some(mehari_observe::local_time(now, format)),
             b"DATE_GMT" => Some(mehari_observe::universal_time(now, format)),
             b"LAST_MODIFIED" => Some(mehari_observe::local_time(self.modified?, format)),
-            _ => self.known.get(&key).map(|(_, value)| value.clone()),
+            _ => known,
         }
     }
 
