@@ -176,3 +176,70 @@ fn a_broken_expression_of_a_log_is_a_problem_of_its_line() {
     let log = log.err().expect("a problem").text();
     assert!(log.contains("httpd.conf:3"), "{log}");
 }
+
+/// A program that logs its name at each of two levels.
+const LOGGING: &str = "use Apache2::RequestRec ();\nuse Apache2::Log ();\n\
+    my $r = shift;\n$r->content_type('text/plain');\n\
+    my ($name) = $0 =~ m{([^/]+)$};\n\
+    $r->log->debug(\"debug of $name;\");\n$r->log->error(\"error of $name;\");\nprint 'done';\n";
+const COMPLAINING: &str = "#!/bin/sh\necho \"complaint of ${0##*/};\" >&2\n\
+    printf 'Content-Type: text/plain\\n\\ndone'\n";
+
+/// Returns the lines that two scripts and two CGI programs leave in the error log.
+fn levels_of_places(level: &str) -> Vec<Vec<&'static str>> {
+    const LINES: [&str; 6] = [
+        "debug of plain.pl;",
+        "debug of more.pl;",
+        "error of plain.pl;",
+        "error of more.pl;",
+        "complaint of plain.cgi;",
+        "complaint of less.cgi;",
+    ];
+    let site = || {
+        let mut builder = Server::builder().conf(&format!(
+            "LogLevel {level}\n<Directory @ROOT@>\nRequire all granted\nOptions ExecCGI\n</Directory>\n\
+             AddHandler cgi-script .cgi\nAlias /perl/ @ROOT@/perl/\n\
+             <Location /perl/>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\n\
+             </Location>\n<Location /perl/more.pl>\nLogLevel debug\n</Location>\n\
+             <Files less.cgi>\nLogLevel crit\n</Files>\n"
+        ));
+        for name in ["plain.pl", "more.pl"] {
+            builder = builder.file(&format!("perl/{name}"), LOGGING);
+        }
+        for name in ["plain.cgi", "less.cgi"] {
+            builder = builder.file(&format!("htdocs/{name}"), COMPLAINING);
+            let file = builder.folder_of("htdocs").join(name);
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(file, mode).expect("own file");
+        }
+        builder
+    };
+    let servers = apache::beside(site);
+    let found = servers.iter().map(|server| {
+        for path in ["/less.cgi", "/perl/more.pl", "/perl/plain.pl", "/plain.cgi"] {
+            assert_eq!(server.get(path).text(), "done");
+        }
+        server.log.expect("error of plain.pl;");
+        server.log.expect("complaint of plain.cgi;");
+        let log = server.log.text();
+        LINES
+            .into_iter()
+            .filter(|line| log.contains(line))
+            .collect()
+    });
+    found.collect()
+}
+
+#[test]
+fn places_and_perl_have_levels_of_their_own_as_in_apache() {
+    for (level, debug) in [
+        ("warn", &["debug of more.pl;"][..]),
+        ("warn perl:debug", &[]),
+    ] {
+        let found = levels_of_places(level);
+        assert!(found.iter().all(|lines| *lines == found[0]), "{found:?}");
+        assert!(debug.iter().all(|line| found[0].contains(line)));
+        assert!(!found[0].contains(&"complaint of less.cgi;"));
+        assert_eq!(found[0].contains(&"debug of plain.pl;"), debug.is_empty());
+    }
+}

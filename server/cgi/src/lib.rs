@@ -254,6 +254,7 @@ fn origin(call: &Call<'_>) -> Origin {
         request: Some(call.request_id),
         client: client.parse().ok(),
         host: u32::from(call.server),
+        level: call.log_level,
         ..Origin::default()
     }
 }

@@ -170,6 +170,7 @@ impl Rig {
             request_id: 4711,
             body: request.body,
             trace: None,
+            log_level: None,
         };
         self.cgi.start(Program {
             call,

@@ -127,6 +127,10 @@ pub enum Change {
     /// A directive about compression, such as `AddOutputFilterByType`.
     Compression(crate::CompressionChange),
     Includes(crate::IncludesChange),
+    /// `LogLevel LEVEL` in a section.
+    LogLevel(crate::LogLevel),
+    /// `LogLevel perl:LEVEL`.
+    PerlLogLevel(crate::LogLevel),
     /// A directive about the filter SUBSTITUTE.
     Substitution(crate::SubstitutionChange),
     /// A directive about the response cache, such as `CacheEnable`.

@@ -157,6 +157,12 @@ pub struct ProgramSettings {
     pub perl_env: Vec<String>,
     /// `PerlSetVar` and `PerlAddVar`: the variables of `$r->dir_config`, with their values.
     pub set_var: Vec<(String, Vec<String>)>,
+    /// `LogLevel` of a section: the least severe level of the lines of programs in the error log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_level: Option<crate::LogLevel>,
+    /// `LogLevel perl:LEVEL`: the same for Perl code, which does not heed `log_level` then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub perl_log_level: Option<crate::LogLevel>,
     /// `CGIPassAuth`: programs get the client's credentials in HTTP_AUTHORIZATION.
     pub pass_authorization: bool,
     /// `RLimitCPU` and the like: the limits of CGI programs.

@@ -39,6 +39,8 @@ pub struct Origin {
     pub client: Option<IpAddr>,
     /// The number of the virtual host whose log gets the message. 0: the main server.
     pub host: u32,
+    /// The least severe level that is written. `None`: that of the log.
+    pub level: Option<LogLevel>,
 }
 
 /// A handle on the error log. Clones write to the same target.
@@ -92,6 +94,11 @@ impl ErrorLog {
         self.shared.spool.is_some() && level <= self.shared.level
     }
 
+    fn takes_from(&self, origin: Origin, level: LogLevel) -> bool {
+        let least = origin.level.unwrap_or(self.shared.level);
+        self.shared.spool.is_some() && level <= least
+    }
+
     /// Sets the logs of the virtual hosts. The groups of messages stay those of this log.
     pub fn replace_hosts(&self, logs: Vec<Option<ErrorLog>>) {
         let mut hosts = self.shared.hosts.write();
@@ -109,7 +116,7 @@ impl ErrorLog {
 
     pub fn log(&self, level: LogLevel, origin: Origin, message: impl fmt::Display) {
         let own = self.of_host(origin.host);
-        if !own.as_ref().unwrap_or(self).takes(level) {
+        if !own.as_ref().unwrap_or(self).takes_from(origin, level) {
             return;
         }
         let mut text = Text(Vec::with_capacity(160));
@@ -128,7 +135,7 @@ impl ErrorLog {
     pub fn log_of_request(&self, level: LogLevel, origin: Origin, asked: &str, message: &[u8]) {
         let own = self.of_host(origin.host);
         let log = own.as_ref().unwrap_or(self);
-        if !log.takes(level) {
+        if !log.takes_from(origin, level) {
             return;
         }
         let message = trimmed(&message[..message.len().min(LONGEST)]);

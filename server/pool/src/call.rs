@@ -95,6 +95,8 @@ pub struct Call<'a> {
     /// The team that serves the host.
     pub team: mehari_config::TeamMark,
     pub timeout: TimeLimits,
+    /// The least severe level of the program's lines in the error log. `None`: that of the host.
+    pub log_level: Option<mehari_config::LogLevel>,
     /// Unique within the front's life. The error log and the access log show it.
     pub request_id: u64,
     pub body: Body<'a>,

@@ -71,6 +71,7 @@ impl Inner {
             frame,
             body_file: take_file(&mut call),
             timeout: call.timeout,
+            log_level: call.log_level,
             tries: Tries::default(),
         });
         self.end_rest_of_team(team);
@@ -92,6 +93,7 @@ impl Inner {
             frame_length,
             body_file: take_file(&mut call),
             timeout: call.timeout,
+            log_level: call.log_level,
             tries: Tries::default(),
             ended: false,
             head_seen: false,
@@ -252,6 +254,7 @@ impl Inner {
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
             timeout: queued.timeout,
+            log_level: queued.log_level,
             tries: queued.tries,
             ended: false,
             head_seen: false,
@@ -365,6 +368,7 @@ impl Inner {
             frame,
             body_file: held.body_file,
             timeout: held.timeout,
+            log_level: held.log_level,
             tries: held.tries,
         });
     }

@@ -35,6 +35,7 @@ pub fn records<'a>(
         frame_length: 0,
         body_file: None,
         timeout: TimeLimits::default(),
+        log_level: None,
         tries: Tries::default(),
         script: None,
         ended: false,

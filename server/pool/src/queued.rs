@@ -4,6 +4,7 @@ use crate::arrived::Owed;
 use crate::call::TimeLimits;
 use crate::script::Script;
 use crate::worker::Tries;
+use mehari_config::LogLevel;
 use rustix::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ pub(crate) struct Queued {
     pub frame: Vec<u8>,
     pub body_file: Option<OwnedFd>,
     pub timeout: TimeLimits,
+    /// See [`Call::log_level`](crate::Call::log_level).
+    pub log_level: Option<LogLevel>,
     pub tries: Tries,
 }
 

@@ -9,6 +9,7 @@ use crate::memory::MemoryHistory;
 use crate::program::{kill_group, kill_one};
 use crate::script::Script;
 use crate::worn::Worn;
+use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};
 use rustix::fd::{AsFd, OwnedFd};
@@ -38,6 +39,8 @@ pub struct HeldRequest {
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
     pub timeout: TimeLimits,
+    /// See [`Call::log_level`](crate::Call::log_level).
+    pub log_level: Option<LogLevel>,
     pub tries: Tries,
     /// Whether the last record of the response has arrived, so that only the worker's cleanup is
     /// left.
@@ -65,6 +68,7 @@ pub fn origin(held: &HeldRequest, pid: u32) -> Origin {
         request: Some(deferring_request(held.request_id)),
         worker: Some(pid),
         host: held.host,
+        level: held.log_level,
         ..Origin::default()
     }
 }

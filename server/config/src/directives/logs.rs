@@ -29,9 +29,11 @@ pub const GROUP: Group = Group {
         .example("logs/error_log", "syslog:local7"),
         Directive::everywhere(
             "LogLevel",
-            words("emerg|alert|crit|error|warn|notice|info|debug", 1, ANY),
-            "The least severe level that is written. In a section, the line has no effect: one \
-             level counts for a whole host.",
+            words("[perl:]emerg|alert|crit|error|warn|notice|info|debug", 1, ANY),
+            "The least severe level that is written. With `perl:`, the level is that of Perl code. \
+             In a section, the level is that of CGI programs and Perl code, and the server's own \
+             lines have the level of the host. For Perl code, both only add lines to those of the \
+             host.",
             log_level,
         )
         .default("notice")
@@ -132,9 +134,10 @@ fn log_level(target: &mut Target, arguments: &Arguments) -> Applied {
             }
         };
         match module {
-            _ if target.in_section => target
-                .environment
-                .remark("one level counts for the whole host: no effect here"),
+            Some("perl" | "perl_module" | "mod_perl.c") => {
+                target.changes.push(Change::PerlLogLevel(level));
+            }
+            None if target.in_section => target.changes.push(Change::LogLevel(level)),
             None if target.in_host => target.host.own_logs.level = Some(level),
             None => target.site.logs.level = level,
             Some(module) => target

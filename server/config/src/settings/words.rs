@@ -179,6 +179,10 @@ impl Settings {
             }
             Change::Compression(change) => self.output.compression.change(change),
             Change::Includes(change) => self.output.includes.change(change),
+            Change::LogLevel(level) => {
+                (self.programs.log_level, self.programs.perl_log_level) = (Some(*level), None);
+            }
+            Change::PerlLogLevel(level) => self.programs.perl_log_level = Some(*level),
             Change::PerlHandler(Phase::OutputFilter, _) => self.output.includes.note_perl_filter(),
             Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.tracking.uploads = *on,

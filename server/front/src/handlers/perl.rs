@@ -5,7 +5,7 @@ use crate::request::virtual_root::{self, document_root};
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
 use crate::routing::{mapping, Route, RouteOutcome};
 use crate::shared::{exact, Backends, PerlExchange};
-use mehari_config::{Handler, Host, Rung, Settings, Site};
+use mehari_config::{Handler, Host, LogLevel, Rung, Settings, Site};
 use mehari_http::path::Path;
 use mehari_pool::{
     AccessResult, Body, Call, ConnectionFacts, InternalRedirect, Login, MappedPath, PerlSettings,
@@ -202,6 +202,10 @@ pub fn with_call<T>(
             hard: settings.limits.timeout,
             soft: settings.limits.slow,
         },
+        log_level: match route.handler {
+            Handler::Script(Rung::Cgi) => settings.programs.log_level,
+            _ => perl_log_level(settings, host.own_logs.level.unwrap_or(site.logs.level)),
+        },
         request_id: request.id,
         body,
         trace: request
@@ -287,6 +291,14 @@ fn media_type(route: &Route) -> Cow<'_, str> {
     } else {
         Cow::Borrowed("")
     }
+}
+
+/// Returns the level of Perl's log lines. Unlike `$r->log`, `warn` and the server's own log do not
+/// heed the level of a section, so such a level only adds lines to those of the host.
+fn perl_log_level(settings: &Settings, of_host: LogLevel) -> Option<LogLevel> {
+    let programs = &settings.programs;
+    let level = programs.perl_log_level.or(programs.log_level);
+    level.map(|level| level.max(of_host))
 }
 
 /// Whether Perl sees `$r`: in handlers, and in the scripts of mod_perl.

@@ -27,6 +27,7 @@ fn a_message_is_one_line_with_its_origin() {
         worker: Some(124),
         client: "192.0.2.7".parse().ok(),
         host: 0,
+        level: None,
     };
     log.log(
         LogLevel::Error,

@@ -214,5 +214,6 @@ fn request_of(call: &DeferredCall, timeout: TimeLimits) -> Call<'_> {
         request_id: number_of_call(call.request_id),
         body: Body::Memory(&call.arguments),
         trace: None,
+        log_level: None,
     }
 }

@@ -64,6 +64,7 @@ fn frame() -> Vec<u8> {
         server: 0,
         team: TeamMark::default(),
         timeout: TimeLimits::default(),
+        log_level: None,
         request_id: ID,
         body: Body::Memory(b"a body"),
         trace: None,

@@ -59,6 +59,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         server: 0,
         team: Default::default(),
         timeout: TimeLimits::default(),
+        log_level: None,
         request_id: 7,
         body,
         trace: None,
