@@ -357,3 +357,47 @@ fn times_are_local_as_in_apache() {
         assert!(mehari_harness::eventually(PATIENCE, are_equal), "{name}");
     }
 }
+
+/// Access rules of folders.
+const GUARDS: &[(&str, &str)] = &[
+    ("near", "Require ip 127.0.0.1"),
+    ("far", "Require ip 10.0.0.0/8"),
+    ("not", "<RequireAll>\nRequire all granted\nRequire not ip 127.0.0.1\n</RequireAll>"),
+    ("told", "Require env TOLD"),
+    ("untold", "Require env UNTOLD"),
+    ("posted", "Require method POST"),
+    ("got", "Require method GET"),
+    ("asked", "Require expr \"%{QUERY_STRING} == 'a'\""),
+    ("itself", "Require expr \"%{REQUEST_URI} == '/itself/page.html'\""),
+    ("deny", "Order Deny,Allow\nDeny from 127.0.0.1"),
+    ("allow", "Order Allow,Deny\nAllow from 127.0.0.1"),
+    ("user", "AuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\nRequire valid-user"),
+    ("any", "AuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\nRequire valid-user\nOrder Allow,Deny\nAllow from 127.0.0.1\nSatisfy Any"),
+];
+
+#[test]
+fn other_paths_are_admitted_by_their_access_rules_as_in_apache() {
+    let site = || {
+        let mut builder = Server::builder()
+            .file("htdocs/page.html", "page\n")
+            .file("users", "ann:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=\n")
+            .conf("SetEnvIf Request_URI . TOLD=1\n");
+        for (name, rules) in GUARDS {
+            builder = builder
+                .file(&format!("htdocs/{name}/page.html"), "page\n")
+                .conf(&format!(
+                    "<Directory @ROOT@/htdocs/{name}>\n{rules}\n</Directory>\n\
+                     Header set U-{name} yes \"expr=-U '/{name}/page.html'\"\n\
+                     Header set A-{name} yes \"expr=-A '/{name}/page.html'\"\n\
+                     Header set F-{name} yes \"expr=-F '@ROOT@/htdocs/{name}/page.html'\"\n"
+                ));
+        }
+        builder
+    };
+    let mut pair = Pair::start(site);
+    for target in ["/page.html", "/page.html?a", "/near/page.html"] {
+        pair.send(&Request::get(target));
+        pair.send(&Request::get(target).field("Authorization", "Basic YW5uOnRlc3Q="));
+    }
+    assert_eq!(pair.get("/page.html").field("u-far"), None);
+}

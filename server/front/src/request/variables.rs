@@ -2,8 +2,11 @@
 
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
-use crate::request::{canonical, path_of, Request};
-use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
+use crate::request::{canonical, path_of, query_of, Request};
+use mehari_auth::passwords;
+use mehari_config::{
+    AllowDeny, Escape, Groups, Host, Piece, RewriteMap, Settings, VariableSource, Verdict, Visitor,
+};
 use mehari_http::path::Path;
 use mehari_observe::Lookup;
 use mehari_resolve::maps::MapTable;
@@ -266,6 +269,37 @@ impl<'a> ExpressionVariables<'a> {
         into.extend_from_slice(text);
     }
 
+    /// Whether the access rules of a place admit a sub-request. A password that the client has sent
+    /// counts as right, and the client's name as unknown: both are checked at the place itself.
+    fn is_admitted(&self, settings: &Settings) -> bool {
+        const METHOD: &[u8] = b"GET";
+        let (rules, peer) = (&settings.rules, self.request.peer);
+        let groups = rules.authentication.group_file.as_deref();
+        let visitor = Visitor {
+            address: peer.remote_addr.parse().ok(),
+            own_address: peer.server_ip,
+            method: METHOD,
+            variables: self,
+            has_variable: &|name| self.environment(name).is_some(),
+            user: self.identity().and_then(ClientIdentity::user_name),
+            is_member: &|user, group| {
+                groups.is_some_and(|file| passwords::is_member(file, user, group))
+            },
+            is_named: &|_| None,
+        };
+        let allows = |rules: &AllowDeny| rules.grants(&visitor) == Some(true);
+        let is_allowed = rules.allow_deny.as_ref().map_or(true, allows);
+        if is_allowed == rules.satisfies_any(METHOD) {
+            return is_allowed;
+        }
+        let verdict = rules.require.as_ref().map(|rule| rule.verdict(&visitor));
+        match verdict {
+            None => rules.authentication.kind.is_none(),
+            Some(Verdict::NeedsUser) => self.has_field("Authorization"),
+            Some(verdict) => matches!(verdict, Verdict::Granted | Verdict::Silent),
+        }
+    }
+
     fn is_of_script_alias(&self) -> bool {
         let path = self.path();
         self.host
@@ -379,6 +413,7 @@ impl VariableSource for ExpressionVariables<'_> {
 
     /// Whether or not the file exists, the rules of its place decide.
     fn admits(&self, path: &[u8], file: Option<&std::path::Path>) -> bool {
+        let query = query_of(path);
         let Ok(path) = Path::decode(path_of(path)) else {
             return false;
         };
@@ -387,7 +422,17 @@ impl VariableSource for ExpressionVariables<'_> {
             Some(file) => Cow::Borrowed(file),
             None => Cow::Owned(self.host.mapping.map(&path).file),
         };
-        !self.host.settings(&path, Some(&file)).denied
+        let settings = self.host.settings(&path, Some(&file));
+        // The rules of that place may ask about a place too.
+        if settings.denied || self.is_lookup {
+            return !settings.denied;
+        }
+        let file = file.as_os_str().as_bytes();
+        let there = ExpressionVariables {
+            query,
+            ..self.of_place(path.as_bytes(), file, b"", true)
+        };
+        there.is_admitted(&settings)
     }
 
     fn note_varying(&self, field: Cow<'_, str>) {
