@@ -7,8 +7,8 @@ use std::net::IpAddr;
 
 use crate::settings::HandlerWords;
 use crate::{
-    AccessLogSettings, HostRules, LogLevel, LogTarget, Section, Settings, TeamMark, TlsSettings,
-    UrlMapping,
+    AccessLogSettings, HostRules, LogLevel, LogTarget, Phase, Section, Settings, TeamMark,
+    TlsSettings, UrlMapping,
 };
 
 mod htaccess;
@@ -110,9 +110,22 @@ impl Host {
         self.rules.inherit(&main.rules);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
-        self.outer_env.clone_from(&main.base.programs.set_env);
+        self.outer_env.clone_from(&main.base.programs.perl_env);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
+    }
+
+    /// Returns the variables of `PerlSetEnv` that rules with these settings see in a phase. As in
+    /// mod_perl, they are set when the first Perl handler runs. A handler that runs before the
+    /// place is known sets only the host's.
+    pub fn perl_env<'s>(&'s self, settings: &'s Settings, phase: Phase) -> &'s [(String, String)] {
+        if settings.runs_at_place_until(phase) {
+            &settings.programs.perl_env
+        } else if settings.runs_any(Phase::PostReadRequest..=Phase::MapToStorage) {
+            &self.base.programs.perl_env
+        } else {
+            &[]
+        }
     }
 
     /// Returns the host's name in logs and reports: `ServerName`, else the addresses.

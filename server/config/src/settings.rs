@@ -25,7 +25,7 @@ pub(crate) use perl::WorkerRecords;
 pub use perl::{EncodedSettings, PerlPart, PlaceRules};
 pub use rewriting::Rewriting;
 pub use rules::{HostRules, Rules};
-pub(crate) use words::HandlerWords;
+pub(crate) use words::{put, HandlerWords};
 
 /// The settings for one request, after all matching sections have been merged.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -150,11 +150,12 @@ pub struct ProgramSettings {
     /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output begins with a header
     /// block. See [`Settings::parses_headers`].
     pub parse_headers: bool,
-    /// The resolved `PerlSetEnv`, `SetEnv` and `PassEnv`, in order.
+    /// The resolved `SetEnv` and `PassEnv`, in order. As in Apache, they are set after the rules of
+    /// the place.
     pub set_env: Vec<(String, String)>,
-    /// The names in `set_env` that `PerlSetEnv` and `PerlPassEnv` set. Only Perl programs get these
-    /// variables.
-    pub perl_env: Vec<String>,
+    /// The resolved `PerlSetEnv` and `PerlPassEnv`, in order. They are set when the first Perl
+    /// handler runs (see [`crate::Host::perl_env`]).
+    pub perl_env: Vec<(String, String)>,
     /// `PerlSetVar` and `PerlAddVar`: the variables of `$r->dir_config`, with their values.
     pub set_var: Vec<(String, Vec<String>)>,
     /// `LogLevel` of a section: the least severe level of the lines of programs in the error log.

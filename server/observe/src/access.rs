@@ -78,7 +78,8 @@ pub struct More<'a> {
     pub fields: &'a [(&'a [u8], &'a [u8])],
     /// The header lines of the response. Each line has the form `Name: value\r\n`.
     pub response: &'a [u8],
-    pub environment: &'a [(String, String)],
+    /// The variables of `SetEnv`, and those of `PerlSetEnv`.
+    pub environment: [&'a [(String, String)]; 2],
     /// Names of variables that Perl's handlers have taken out.
     pub removed: &'a [Vec<u8>],
     /// The notes of Perl's handlers.

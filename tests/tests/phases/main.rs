@@ -11,6 +11,7 @@ mod admission;
 mod authorization;
 mod by_hand;
 mod changed;
+mod configured_variables;
 mod depth;
 mod error_pages;
 mod front_answers;

@@ -13,19 +13,20 @@ pub(super) fn base(page: &mut Page, site: &Site) {
 pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &Settings) {
     let before = page.length();
     lines(page, site, settings, Some(base));
-    for (name, _) in &base.programs.set_env {
-        if !settings
-            .programs
-            .set_env
-            .iter()
-            .any(|(kept, _)| kept == name)
-        {
+    for (name, _) in environment(base) {
+        if !environment(settings).any(|(kept, _)| kept == name) {
             page.line("%ENV", format!("{name} is not set"));
         }
     }
     if page.length() == before {
         page.line("as outside", "nothing here differs");
     }
+}
+
+/// Returns the variables that are set for programs, some of them only for Perl.
+fn environment(settings: &Settings) -> impl Iterator<Item = &(String, String)> {
+    let programs = &settings.programs;
+    programs.set_env.iter().chain(&programs.perl_env)
 }
 
 /// Adds a line for each setting that differs from `base`. Without `base`, adds a line for every
@@ -80,7 +81,7 @@ fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settin
     for (suffix, media_type) in fresh!(files.types) {
         page.line("type", format!(".{suffix}: {media_type}"));
     }
-    for (name, value) in fresh!(programs.set_env) {
+    for (name, value) in fresh!(programs.set_env).chain(fresh!(programs.perl_env)) {
         page.line("%ENV", format!("{name} = {value}"));
     }
     for (name, values) in fresh!(programs.set_var) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::{Host, Htaccess};
-use crate::settings::{HandlerWords, Matching, Merger};
+use crate::settings::{put, HandlerWords, Matching, Merger};
 use crate::{scope, Change, Forced, RequestPlace, Scope, Section, Settings, VariableSource};
 
 /// A host with at most this many sections needs no allocation for a lookup.
@@ -226,10 +226,10 @@ impl Host {
         };
         for variable in &pool.set_env {
             let (name, value) = variable.clone();
-            let mut known = settings.programs.set_env.iter();
+            let mut known = settings.programs.perl_env.iter();
             let known = known.find(|(known, _)| *known == name);
             if known.is_none_or(|known| self.outer_env.contains(known)) {
-                settings.set_perl_env(name, value);
+                put(&mut settings.programs.perl_env, &name, value);
             }
         }
     }

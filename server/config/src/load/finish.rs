@@ -17,7 +17,7 @@ impl Draft {
         host.rules.note_places(&base, &host.sections);
         host.base_handlers.apply(&mut host.base, &base, "");
         if main.is_none() {
-            host.outer_env.clone_from(&host.base.programs.set_env);
+            host.outer_env.clone_from(&host.base.programs.perl_env);
         }
         host.base.change_rules(&base, None, false);
         host.base.rules.of_host = host.rules.place_rules();

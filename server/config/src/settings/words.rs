@@ -96,11 +96,10 @@ impl Settings {
             Change::Options { clear, on, off } => self.allow(*clear, *on, *off),
             Change::ParseHeaders(on) => self.programs.parse_headers = *on,
             Change::SetEnv(name, value) => {
-                self.programs.perl_env.retain(|known| known != name);
                 put(&mut self.programs.set_env, name, value.clone());
             }
             Change::PerlSetEnv(name, value) => {
-                self.set_perl_env(name.clone(), value.clone());
+                put(&mut self.programs.perl_env, name, value.clone());
             }
             Change::UnsetEnv(name) => self.programs.set_env.retain(|(known, _)| known != name),
             Change::SetVar(name, value) => {
@@ -201,14 +200,6 @@ impl Settings {
         }
     }
 
-    /// Sets a variable that only Perl programs get.
-    pub(crate) fn set_perl_env(&mut self, name: String, value: String) {
-        if !self.programs.perl_env.contains(&name) {
-            self.programs.perl_env.push(name.clone());
-        }
-        put(&mut self.programs.set_env, &name, value);
-    }
-
     fn allow(&mut self, clear: bool, on: u8, off: u8) {
         if clear {
             self.handlers.exec_cgi = false;
@@ -234,7 +225,7 @@ impl Settings {
     }
 }
 
-pub(super) fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
+pub(crate) fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
     match list.iter_mut().find(|(known, _)| known == name) {
         Some((_, old)) => *old = value,
         None => list.push((name.to_string(), value)),

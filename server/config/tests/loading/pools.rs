@@ -49,7 +49,7 @@ fn sections_and_hosts_are_assigned_to_pools_with_their_variables() {
         let settings = settings(host, path);
         let programs = &settings.programs;
         let value = |name: &str| {
-            let mut set = programs.set_env.iter();
+            let mut set = programs.perl_env.iter();
             set.find(|(known, _)| known == name)
                 .map(|(_, value)| value.clone())
         };

@@ -88,17 +88,15 @@ pub fn offers(
         && !is_set(request, settings, coding.prohibition())
 }
 
-/// Returns whether a variable is set, by rules for the request or by `SetEnv` for the place.
+/// Returns whether a variable is set, by rules for the request, or by `SetEnv` or
+/// `PerlSetEnv` for the place.
 pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
     let noted = request
         .rule_state
         .and_then(|state| state.variable(name.as_bytes()));
-    noted.is_some()
-        || settings
-            .programs
-            .set_env
-            .iter()
-            .any(|(known, _)| known == name)
+    let programs = &settings.programs;
+    let mut set = programs.set_env.iter().chain(&programs.perl_env);
+    noted.is_some() || set.any(|(known, _)| known == name)
 }
 
 /// Returns whether the content of a type is already compressed, so that compression is useless.

@@ -2,10 +2,10 @@
 
 use crate::content::media;
 use crate::request::virtual_root::{self, document_root};
-use crate::request::{canonical, path_of, trace, Field, Request, Table};
+use crate::request::{canonical, path_of, trace, Request, Table};
 use crate::routing::{mapping, Route, RouteOutcome};
 use crate::shared::{exact, Backends, PerlExchange};
-use mehari_config::{Handler, Host, LogLevel, Rung, Settings, Site};
+use mehari_config::{Handler, Host, LogLevel, Phase, Rung, Settings, Site};
 use mehari_http::path::Path;
 use mehari_pool::{
     AccessResult, Body, Call, ConnectionFacts, InternalRedirect, Login, MappedPath, PerlSettings,
@@ -61,13 +61,16 @@ pub fn with_call<T>(
     let fields = visible_fields(request);
     let settings = &route.settings;
     let host = site.host(route.host);
-    let mut variables: Table = configured(settings, |name| !settings.is_for_perl(name)).collect();
-    let set_env = variables.len();
-    if !settings.programs.perl_env.is_empty() {
-        let reaches = |name: &str| settings.is_for_perl(name) && perl_sees(route, host, name);
-        variables.extend(configured(settings, reaches));
-    }
-    let perl_set_env = variables.len() - set_env;
+    let by_perl = set_variables(route, host);
+    let is_by_perl = |name: &str| by_perl.iter().any(|(known, _)| known == name);
+    let set = settings.programs.set_env.iter();
+    let set = set.filter(|(name, _)| !is_by_perl(name));
+    let set_env = set.clone().count();
+    let perl_set_env = by_perl.len();
+    let configured = set.chain(by_perl);
+    let mut variables: Table = configured
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        .collect();
     if let Some(session) = &request.peer.tls {
         if let Some(name) = &session.name {
             variables.push((b"SSL_TLS_SNI", name.as_bytes()));
@@ -218,23 +221,13 @@ pub fn with_call<T>(
     })
 }
 
-/// Returns the configured variables for whose names `wanted` returns true.
-fn configured<'s>(
-    settings: &'s Settings,
-    wanted: impl Fn(&str) -> bool + 's,
-) -> impl Iterator<Item = Field<'s>> {
-    let set = settings.programs.set_env.iter();
-    set.filter(move |(name, _)| wanted(name))
-        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
-}
-
-/// Returns whether Perl sees this configured variable. As in mod_perl, the variables of
-/// `PerlSetEnv` are set when the first Perl handler runs. A handler of the whole server sees only
-/// the server's variables.
-fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
-    is_for_perl(route)
-        || route.settings.runs_phases_of_place()
-        || (route.settings.runs_phases() && host.base.is_for_perl(name))
+/// Returns the variables of `PerlSetEnv` that Perl sets for the response, or before.
+pub fn set_variables<'s>(route: &'s Route, host: &'s Host) -> &'s [(String, String)] {
+    if is_for_perl(route) {
+        &route.settings.programs.perl_env
+    } else {
+        host.perl_env(&route.settings, Phase::Fixup)
+    }
 }
 
 /// Returns the internal redirect for Perl. A redirect by a rewrite rule is left out, because it

@@ -270,7 +270,7 @@ fn begin(
     // As in Apache, the parts see the variables of `SetEnv` at the page's place.
     let set = settings.programs.set_env.iter();
     let is_told = |name: &str| state.is_some_and(|state| state.is_told(name.as_bytes()));
-    let set = set.filter(|(name, _)| !settings.is_for_perl(name) && !is_told(name));
+    let set = set.filter(|(name, _)| !is_told(name));
     let base = OwnedRequest::of(request, Some(fields_for_parts(request)));
     let base = base.with_variables(set);
     let render = Render::new(shared.clone(), base, variables, subrequests);

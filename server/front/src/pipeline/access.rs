@@ -151,7 +151,8 @@ impl Evaluation<'_> {
         settings: &Settings,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> bool {
-        let variables = self.variables(route, settings, rule_state.as_deref());
+        let seen = (rule_state.as_deref(), Phase::Access);
+        let variables = self.variables(route, settings, seen);
         let mut requirements = settings.rules.tls_requirements.iter();
         let meets = requirements.all(|rule| rule.holds(&variables));
         let varying = variables.varying.into_inner();
@@ -173,7 +174,7 @@ impl Evaluation<'_> {
         // checked a password already. A Perl handler of an earlier phase may have set a user.
         let state = rule_state.as_mut();
         let own = state.and_then(|state| state.identity.take_own_user());
-        let known = self.requirement_results(route, rule_state);
+        let known = self.requirement_results(route, Phase::Access, rule_state);
         if let (Some(own), Some(state)) = (own, rule_state.as_mut()) {
             state.identity.user = Some(own);
         }
@@ -208,7 +209,7 @@ impl Evaluation<'_> {
         route: &Route,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(), Decision> {
-        let known = self.requirement_results(route, rule_state)?;
+        let known = self.requirement_results(route, Phase::Authz, rule_state)?;
         let state = rule_state.get_or_insert_with(Default::default);
         state.access.known_for_user = known;
         Ok(())
@@ -218,6 +219,7 @@ impl Evaluation<'_> {
     fn requirement_results(
         &self,
         route: &Route,
+        phase: Phase,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<u64, Decision> {
         let settings = &route.settings;
@@ -225,7 +227,7 @@ impl Evaluation<'_> {
             return Ok(0);
         };
         let encode = |visitor: &Visitor<'_>| requirement.encode_results(visitor);
-        self.visit(route, settings, rule_state, None, encode)
+        self.visit(route, settings, rule_state, (None, phase), encode)
             .map_err(resolve)
     }
 
@@ -308,7 +310,7 @@ impl Evaluation<'_> {
             return Ok(true);
         };
         let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
-        let allowed = self.visit(route, settings, rule_state, None, grants);
+        let allowed = self.visit(route, settings, rule_state, (None, Phase::Access), grants);
         allowed
             .map(|allowed| allowed == Some(true))
             .map_err(resolve)
@@ -327,34 +329,34 @@ impl Evaluation<'_> {
         user: Option<&[u8]>,
     ) -> Result<Verdict, Decision> {
         let requirement = settings.rules.require.as_ref();
-        self.visit(route, settings, rule_state, user, |visitor| {
+        let seen = (user, Phase::Access);
+        self.visit(route, settings, rule_state, seen, |visitor| {
             requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
         })
         .map_err(resolve)
     }
 
-    /// Evaluates `what` for the request. The error is a name that must be looked up first.
+    /// Evaluates `what` for the request in a phase. The error is a name that must be looked up
+    /// first.
     fn visit<R: Ruling>(
         &self,
         route: &Route,
         settings: &Settings,
         rule_state: &mut Option<Box<RuleState>>,
-        user: Option<&[u8]>,
+        (user, phase): (Option<&[u8]>, Phase),
         what: impl Fn(&Visitor<'_>) -> R,
     ) -> Result<R, Query> {
         let groups = settings.rules.authentication.group_file.as_deref();
         let varying = RefCell::new(Vec::new());
         let ruling = ruling(rule_state, |rule_state, asked| {
             let state = rule_state.as_deref();
-            let variables = self.variables(route, settings, state);
+            let variables = self.variables(route, settings, (state, phase));
             let result = what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,
                 method: self.method(state),
                 variables: &variables,
-                has_variable: &|name| {
-                    state.is_some_and(|state| state.variable(name.as_bytes()).is_some())
-                },
+                has_variable: &|name| variables.environment(name).is_some(),
                 user,
                 is_member: &|user, group| {
                     groups.is_some_and(|file| passwords::is_member(file, user, group))

@@ -212,8 +212,7 @@ impl RequestContext {
         else {
             return;
         };
-        let set = settings.programs.set_env.iter();
-        for (name, value) in set.filter(|(name, _)| !settings.is_for_perl(name)) {
+        for (name, value) in &settings.programs.set_env {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.set(name.as_bytes(), value.clone().into());
         }

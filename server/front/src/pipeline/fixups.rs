@@ -7,7 +7,7 @@ use crate::filters::header_rules;
 use crate::request::rule_state::{RuleState, User};
 use crate::request::{hop, Fields};
 use crate::routing::{Route, RouteOutcome};
-use mehari_config::{PlaceRules, Settings};
+use mehari_config::{Phase, PlaceRules, Settings};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_observe::Lookup;
@@ -130,7 +130,8 @@ impl Evaluation<'_> {
     ) -> Result<Result<Rc<Route>, Decision>, Problem> {
         let settings = route.settings.clone();
         if settings.rules.redirect.is_some() {
-            let mut variables = self.variables(&route, &settings, rule_state.as_deref());
+            let mut variables =
+                self.variables(&route, &settings, (rule_state.as_deref(), Phase::Fixup));
             // As in Apache, the path is redirected before it leads to an index or a fallback.
             variables.path = None;
             if let Some(decision) = self.redirect_place(&settings, &variables) {
@@ -244,7 +245,9 @@ impl Evaluation<'_> {
         let own = kept.as_deref().map_or(self.request.fields, Fields::List);
         let mut fields = own.to_owned();
         let state = rule_state.clone();
-        let variables = self.variables(route, &route.settings, state.as_deref());
+        let seen = (state.as_deref(), Phase::Fixup);
+        let mut variables = self.variables(route, &route.settings, seen);
+        variables.set_env = &route.settings.programs.set_env;
         header_rules::change_request(rules, &mut fields, &variables);
         let varying = variables.varying.into_inner();
         RuleState::note_varying(rule_state, varying);

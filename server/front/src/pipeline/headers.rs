@@ -2,10 +2,11 @@
 
 use super::RequestContext;
 use crate::filters::header_rules::{self, KnownTables, Tables, FORCE_NO_VARY};
+use crate::handlers::perl;
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::Settings;
+use mehari_config::{Host, Settings};
 use mehari_pool::TableMarks;
 
 /// A response before the rules of its place.
@@ -54,7 +55,7 @@ pub fn of_response<'r>(
         || !varying.is_empty()
         || !set.is_empty()
         || repeats_vary
-        || forbids_vary(context, settings)
+        || forbids_vary(context, settings, host)
         || rules.examines_response();
     if !is_ruled {
         return None;
@@ -68,6 +69,7 @@ pub fn of_response<'r>(
     variables.came = context.time;
     variables.lasted = context.time.elapsed().unwrap_or_default();
     variables.set_env = &settings.programs.set_env;
+    variables.perl_env = perl_env(context, host);
     if let Some(route) = context.route.as_deref() {
         variables.path = route.led_to.as_deref();
         variables.file = &route.file;
@@ -89,8 +91,15 @@ pub fn of_response<'r>(
 }
 
 /// Whether a rule has set `force-no-vary`, with which Apache sends no Vary.
-fn forbids_vary(context: &RequestContext, settings: &Settings) -> bool {
+fn forbids_vary(context: &RequestContext, settings: &Settings, host: &Host) -> bool {
     let noted = context.rule_state.as_deref();
+    let mut set = settings.programs.set_env.iter();
     noted.is_some_and(|state| state.variable(FORCE_NO_VARY.as_bytes()).is_some())
-        || (settings.programs.set_env.iter()).any(|(name, _)| name == FORCE_NO_VARY)
+        || set.any(|(name, _)| name == FORCE_NO_VARY)
+        || (perl_env(context, host).iter()).any(|(name, _)| name == FORCE_NO_VARY)
+}
+
+fn perl_env<'s>(context: &'s RequestContext, host: &'s Host) -> &'s [(String, String)] {
+    let route = context.route.as_deref();
+    route.map_or(&[], |route| perl::set_variables(route, host))
 }

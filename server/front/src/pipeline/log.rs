@@ -265,10 +265,9 @@ impl RequestContext {
             method: said.and_then(|said| said.method.as_deref()),
             path: said.and_then(|said| said.path.as_deref()),
             removed: state.map_or(&[], |state| &state.removed),
-            environment: self
-                .settings
-                .as_ref()
-                .map_or(&[], |settings| &settings.programs.set_env),
+            environment: self.settings.as_ref().map_or([&[], &[]], |settings| {
+                [&settings.programs.set_env, &settings.programs.perl_env]
+            }),
             variables: state.map_or(&[], |state| &state.variables),
             query: state.and_then(|state| state.query.as_deref()),
             tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
@@ -345,6 +344,7 @@ impl RequestContext {
             file: route.map_or(&[], |route| &route.file),
             path_info: route.map_or(&[], |route| &route.path_info),
             set_env: route.map_or(&[], |route| &route.settings.programs.set_env),
+            perl_env: route.map_or(&[], |route| &route.settings.programs.perl_env),
             came: self.time,
             lasted: self.record.elapsed(),
             is_before_redirect: first.is_some(),

@@ -9,6 +9,7 @@ use crate::request::rule_state::{MappingState, RuleState};
 use crate::request::Request;
 use crate::routing::{self, Route, RouteOutcome, Sought};
 use crate::shared::Shared;
+use mehari_config::Phase;
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_resolve::names::Query;
@@ -149,7 +150,11 @@ impl Evaluation<'_> {
         route: &Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
-        let variables = self.variables(route, &route.settings, rule_state.as_deref());
+        let variables = self.variables(
+            route,
+            &route.settings,
+            (rule_state.as_deref(), Phase::MapToStorage),
+        );
         let nothing = MappingState::default();
         let mapping = mapping(rule_state).unwrap_or(&nothing);
         let again = routing::find_for(

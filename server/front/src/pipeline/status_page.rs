@@ -10,7 +10,7 @@ use crate::request::{path_of, Request};
 use crate::routing::{RouteOutcome, Sought};
 use crate::shared::traffic::Refusal;
 use crate::shared::Shared;
-use mehari_config::{Settings, Text};
+use mehari_config::{Phase, Settings, Text};
 use mehari_http::problem::Problem;
 use mehari_http::status;
 use std::rc::Rc;
@@ -64,6 +64,7 @@ fn document(
     let mut variables = ExpressionVariables::new(request, host, request.rule_state, maps);
     variables.status = status;
     variables.set_env = &settings.programs.set_env;
+    variables.perl_env = host.perl_env(settings, Phase::Fixup);
     let written = evaluated(document, &text.of(&variables));
     document_work(shared, request.virtual_host, status, &written)
 }

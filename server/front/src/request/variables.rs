@@ -37,8 +37,10 @@ pub struct ExpressionVariables<'a> {
     /// The mapped file. Empty while it is unknown.
     pub file: &'a [u8],
     pub path_info: &'a [u8],
-    /// The variables that `SetEnv` sets in the place of the request.
+    /// The variables that `SetEnv` sets in the place of the request. Empty before the response.
     pub set_env: &'a [(String, String)],
+    /// The variables that `PerlSetEnv` has set.
+    pub perl_env: &'a [(String, String)],
     /// The match of the rule's pattern (`$1`), and that of the last condition (`%1`).
     pub groups: Option<Match<'a>>,
     pub condition: Option<Match<'a>>,
@@ -75,6 +77,7 @@ impl<'a> ExpressionVariables<'a> {
             file: &[],
             path_info: &[],
             set_env: &[],
+            perl_env: &[],
             groups: None,
             condition: None,
             escape: None,
@@ -118,7 +121,10 @@ impl<'a> ExpressionVariables<'a> {
         let state = self.rule_state;
         let noted = state.and_then(|state| state.variable(&noted_name));
         let configured = || {
-            let mut known = self.set_env.iter();
+            // A Perl handler may have removed a variable that `PerlSetEnv` has set.
+            let is_told = state.is_some_and(|state| state.is_told(name.as_bytes()));
+            let by_perl = self.perl_env.iter().filter(|_| !is_told);
+            let mut known = self.set_env.iter().chain(by_perl);
             known
                 .find(|(known, _)| known == name)
                 .map(|(_, value)| value.as_bytes())

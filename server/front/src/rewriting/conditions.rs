@@ -102,6 +102,7 @@ impl<'s> ExpressionVariables<'s> {
         self.file = outer.file;
         self.path_info = outer.path_info;
         self.set_env = outer.set_env;
+        self.perl_env = outer.perl_env;
         self
     }
 }

@@ -183,7 +183,7 @@ pub(super) fn environment<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a
     {
         return None;
     }
-    let mut set = entry.more.environment.iter();
+    let mut set = entry.more.environment.into_iter().flatten();
     set.find(|(known, _)| known == name)
         .map(|(_, value)| value.as_bytes())
 }

@@ -40,7 +40,7 @@ fn a_log_format_gives_the_same_line_as_apache() {
                 (b"Cookie", b"a=1; session=x\"y"),
             ],
             response: b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX-Two:  words \r\n",
-            environment: &environment,
+            environment: [&environment, &[]],
             variables: &variables,
             query: None,
             notes: &[(b"kept".to_vec(), b"for the log".to_vec())],

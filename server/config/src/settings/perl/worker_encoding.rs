@@ -16,11 +16,6 @@ impl Settings {
         self.perl.encoded.left
     }
 
-    /// Tells whether a Perl handler that a section may set runs before the response.
-    pub fn runs_phases_of_place(&self) -> bool {
-        self.runs_any(Phase::HeaderParser..=Phase::Fixup)
-    }
-
     /// Tells whether a Perl handler runs before the response.
     pub fn runs_before_response(&self) -> bool {
         self.runs_phases() && self.runs_any(Phase::PostReadRequest..=Phase::Fixup)
@@ -31,17 +26,25 @@ impl Settings {
         self.runs_any(Phase::PostReadRequest..=Phase::Authz)
     }
 
-    fn runs_any(&self, phases: RangeInclusive<Phase>) -> bool {
+    /// Tells whether a Perl handler of the place runs in one of its phases up to this one. Users are
+    /// authenticated only where `Require` asks for them.
+    pub(crate) fn runs_at_place_until(&self, phase: Phase) -> bool {
+        let mut phases = Phase::ALL.into_iter().filter(|known| {
+            (Phase::HeaderParser..=phase).contains(known)
+                && (!matches!(known, Phase::Authen | Phase::Authz) || self.rules.asks_user())
+        });
+        phases.any(|phase| !self.perl.of(phase).is_empty())
+    }
+
+    fn sets_variables_for_users(&self) -> bool {
+        !self.programs.perl_env.is_empty() && !self.perl.of(Phase::Authen).is_empty()
+    }
+
+    pub(crate) fn runs_any(&self, phases: RangeInclusive<Phase>) -> bool {
         let mut phases = Phase::ALL
             .into_iter()
             .filter(|phase| phases.contains(phase));
         phases.any(|phase| !self.perl.of(phase).is_empty())
-    }
-
-    /// Tells whether `PerlSetEnv` or `PerlPassEnv` has set the variable. Programs in other
-    /// languages do not see such variables.
-    pub fn is_for_perl(&self, name: &str) -> bool {
-        self.programs.perl_env.iter().any(|known| known == name)
     }
 
     /// Tells whether Perl filters process responses here, including files.
@@ -92,6 +95,10 @@ impl Settings {
                 && runs_until(Phase::Access),
             authorization: match &rules.require {
                 Some(rule) if rule.reads_user() && self.has_phases() => Authorization::ReadsUser,
+                // The handlers set the variables that the rules read.
+                Some(rule) if rule.asks_user() && read && self.sets_variables_for_users() => {
+                    Authorization::ReadsUser
+                }
                 Some(rule) if rule.asks_user() && read && runs_until(Phase::Authz) => {
                     Authorization::IfChanged
                 }

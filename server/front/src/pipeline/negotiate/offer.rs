@@ -8,6 +8,7 @@ use crate::request::Request;
 use crate::routing::variants::Variants;
 use crate::routing::Route;
 use crate::shared::Shared;
+use mehari_config::Phase;
 use mehari_http::negotiation::{choose, Choice, Circumstances, Codings, Preferences, Variant};
 use std::borrow::Cow;
 
@@ -67,7 +68,13 @@ fn choice(
     let site = shared.site();
     let host = site.host(request.virtual_host);
     let mut variables = ExpressionVariables::new(request, host, state, &shared.lookups.maps);
-    variables.set_env = &route.settings.programs.set_env;
+    let last = if is_map(route) {
+        variables.set_env = &route.settings.programs.set_env;
+        Phase::Fixup
+    } else {
+        Phase::Type
+    };
+    variables.perl_env = host.perl_env(&route.settings, last);
     let language = variables.environment("prefer-language");
     let language = language.and_then(|language| String::from_utf8(language).ok());
     // Apache looks for the index of a folder with GET, whatever the method of the request.

@@ -8,6 +8,7 @@ use crate::request::canonical::has_scheme;
 use crate::request::rule_state::{Destination, RuleState};
 use crate::rewriting::Rewritten;
 use crate::routing::{Route, RouteOutcome};
+use mehari_config::Phase;
 use mehari_http::path::{resolved, Path};
 use mehari_text::percent;
 
@@ -49,7 +50,7 @@ impl Evaluation<'_> {
             None => file,
         };
         let base = self.base(rewriting.base.as_deref(), path, &subject);
-        let mut variables = self.variables(route, settings, None);
+        let mut variables = self.variables(route, settings, (None, Phase::Fixup));
         variables.path = Some(&path.merged);
         let subject = Subject {
             text: subject,

@@ -10,7 +10,7 @@ use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Handler, Host, PlaceRules, Settings, Site};
+use mehari_config::{Handler, Host, Phase, PlaceRules, Settings, Site};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
@@ -271,12 +271,12 @@ impl Evaluation<'_> {
         Ok(route)
     }
 
-    /// Returns the values for expressions at the place of a route.
+    /// Returns the values for expressions at the place of a route, in a phase before the response.
     pub fn variables<'f>(
         &'f self,
         route: &'f Route,
         settings: &'f Settings,
-        state: Option<&'f RuleState>,
+        (state, phase): (Option<&'f RuleState>, Phase),
     ) -> ExpressionVariables<'f> {
         let mut variables =
             ExpressionVariables::new(self.request, self.host, state, &self.shared.lookups.maps);
@@ -285,7 +285,7 @@ impl Evaluation<'_> {
         variables.path = route.led_to.as_deref().filter(|_| is_final);
         variables.file = &route.file;
         variables.path_info = &route.path_info;
-        variables.set_env = &settings.programs.set_env;
+        variables.perl_env = self.host.perl_env(settings, phase);
         variables
     }
 

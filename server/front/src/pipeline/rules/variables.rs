@@ -4,7 +4,7 @@ use super::Evaluation;
 use crate::request::rule_state::RuleState;
 use crate::request::variables::{ExpressionVariables, Match};
 use crate::routing::Route;
-use mehari_config::{Groups, Piece, VariableRule, VariableSource, When};
+use mehari_config::{Groups, Phase, Piece, VariableRule, VariableSource, When};
 use std::sync::Arc;
 
 impl Evaluation<'_> {
@@ -22,7 +22,7 @@ impl Evaluation<'_> {
                 ExpressionVariables::new(self.request, self.host, state, &self.shared.lookups.maps);
             if let Some(route) = route {
                 variables.file = &route.file;
-                variables.set_env = &route.settings.programs.set_env;
+                variables.perl_env = self.host.perl_env(&route.settings, Phase::HeaderParser);
             }
             let (text, groups) = match &rule.when {
                 When::Expression(expression) => {
