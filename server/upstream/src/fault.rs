@@ -39,9 +39,11 @@ impl Fault {
     pub fn status(self) -> u16 {
         match self {
             Fault::NoBackEnd | Fault::QueueFull | Fault::QueueTimedOut | Fault::Overloaded => 503,
-            Fault::Unreachable(_) | Fault::Broken(_) | Fault::Closed | Fault::CutOff => 502,
+            // As in Apache, a back end to which there is no connection is unavailable.
+            Fault::Unreachable(_) | Fault::ConnectTimedOut => 503,
+            Fault::Broken(_) | Fault::Closed | Fault::CutOff => 502,
             Fault::Malformed(_) | Fault::Untrusted(_) | Fault::Handshake => 502,
-            Fault::ConnectTimedOut | Fault::TimedOut => 504,
+            Fault::TimedOut => 504,
             Fault::Body(_) => 500,
         }
     }

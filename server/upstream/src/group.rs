@@ -28,7 +28,7 @@ pub struct Group {
     pub(crate) queue: Queue,
     dice: Dice,
     /// The time of the last response of any member.
-    pub(crate) answered: Cell<Instant>,
+    pub(crate) answered: Cell<Option<Instant>>,
     pub(crate) report: Report,
 }
 
@@ -64,16 +64,8 @@ impl Group {
             members: RefCell::new(members),
             queue: Queue::default(),
             dice: Dice::new(seed),
-            answered: Cell::new(Instant::now()),
+            answered: Cell::default(),
             report,
-        }
-    }
-
-    /// Returns whether no member has ever responded. In this case no request waits for failed
-    /// members.
-    pub(crate) fn has_never_answered(&self) {
-        if let Some(long_ago) = Instant::now().checked_sub(self.queue_timeout()) {
-            self.answered.set(long_ago);
         }
     }
 
@@ -156,15 +148,19 @@ impl Group {
         None
     }
 
-    /// Checks whether a request without a member may wait. The error says why it may not.
-    pub(crate) fn may_wait(&self, now: Instant) -> Result<(), Fault> {
+    /// Checks whether a request without a member may wait for one.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not wait.
+    pub fn may_wait(&self, now: Instant) -> Result<(), Fault> {
         let settings = self.settings.borrow();
         let members = self.members.borrow();
         let mut usable = members
             .iter()
             .filter(|one| one.standing() != Standing::Disabled);
-        // No request waits if all members have been down for long.
-        let recently = now - self.answered.get() < settings.queue_timeout;
+        // No request waits if all members have been down for long, or since the start.
+        let recently = (self.answered.get()).is_some_and(|at| now - at < settings.queue_timeout);
         let alive = usable.any(|one| recently || one.is_up(now) || one.active_requests.get() > 0);
         if !alive {
             Err(Fault::NoBackEnd)
@@ -208,7 +204,7 @@ impl Group {
     }
 
     pub(crate) fn member_recovered(self: &Rc<Group>, member: &Rc<Member>, now: Instant) {
-        self.answered.set(now);
+        self.answered.set(Some(now));
         if member.note_success() {
             let text = format!("{}: {}: answers again", self.name, member.name);
             (self.report)(LogLevel::Notice, &text);

@@ -55,7 +55,7 @@ impl Running {
         let group = answering.clone();
         let works = move |since| {
             let group = group.borrow().upgrade();
-            group.is_some_and(|group| group.answered.get() >= since)
+            group.is_some_and(|group| group.answered.get() >= Some(since))
         };
         let restart = Restart::WhileItWorks(Rc::new(works));
         let fleet = Fleet::start(program, report, restart, None)?;
@@ -69,9 +69,7 @@ impl Running {
             .map(Member::new)
             .map(Rc::new);
         let members = members.collect();
-        let group = Group::new(settings, members, report.clone());
-        group.has_never_answered();
-        let group = Rc::new(group);
+        let group = Rc::new(Group::new(settings, members, report.clone()));
         answering.replace(Rc::downgrade(&group));
         Ok(Running {
             group,

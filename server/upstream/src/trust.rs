@@ -265,6 +265,6 @@ pub(crate) fn fault(error: &std::io::Error) -> Fault {
             _ => "it is not in order",
         }),
         Some(_) => Fault::Handshake,
-        None => Fault::Unreachable(error.kind()),
+        None => Fault::Broken(error.kind()),
     }
 }

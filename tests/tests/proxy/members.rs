@@ -4,7 +4,7 @@
 use crate::{balancer, builder, members};
 use mehari_harness::back_end::answer;
 use mehari_harness::crowd::Crowd;
-use mehari_harness::{eventually, BackEnd, Request, PATIENCE};
+use mehari_harness::{apache, eventually, BackEnd, Request, PATIENCE};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +46,26 @@ fn a_member_that_refuses_is_passed_over_at_once_and_asked_again_later() {
     });
     assert!(eventually(PATIENCE, || server.get("/").text() == "back"));
     drop((back, good));
+}
+
+/// A back end that has never responded is no back end that starts again, so no request waits for it.
+#[test]
+fn a_back_end_that_is_down_from_the_start_is_unavailable_as_in_apache() {
+    let address = free_address();
+    let site = || {
+        builder(&format!(
+            "ProxyPass /alone http://{address}/\nProxyPass /socket unix:@ROOT@/none|http://x/\n\
+             <Location /place>\nProxyPass http://{address}/\n</Location>\n\
+             RewriteEngine On\nRewriteRule ^/rule http://{address}/ [P]\n"
+        ))
+    };
+    for server in apache::beside(site) {
+        for path in ["/alone/", "/socket/", "/place/", "/rule"] {
+            for request in [Request::get(path), Request::post(path, "x")] {
+                assert_eq!(server.send(&request).status, 503, "{path}");
+            }
+        }
+    }
 }
 
 fn free_address() -> SocketAddr {

@@ -29,8 +29,7 @@ impl ProxyExchange {
         if often || self.began.is_some_and(late) {
             return Some(self.log_and_convert(trouble, Some(&member)));
         }
-        self.seek_again();
-        None
+        self.seek_again(trouble, &member)
     }
 
     /// Gives the request to another member if possible. `Some`: the request has failed.
@@ -67,17 +66,22 @@ impl ProxyExchange {
             }
         }
         self.tried.push(talk.lease.member().clone());
+        let member = talk.member.clone();
         drop(talk);
-        self.seek_again();
-        None
+        self.seek_again(trouble, &member)
     }
 
-    fn seek_again(&mut self) {
+    /// Seeks a member after `trouble` with another. `Some`: no member is left for the request.
+    fn seek_again(&mut self, trouble: Trouble, member: &BackEnd) -> Option<Fault> {
+        if self.group.may_wait(Instant::now()).is_err() {
+            return Some(self.log_and_convert(trouble, Some(member)));
+        }
         let wish = Wish {
             tried: self.tried.clone(),
             ..Wish::default()
         };
         self.stage = Stage::Seeking(self.group.seek(wish));
+        None
     }
 
     /// Ends the exchange, without a response or in the middle of the response.
