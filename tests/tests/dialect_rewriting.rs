@@ -466,3 +466,72 @@ fn an_index_that_rules_have_found_has_the_sections_of_its_folder_as_in_apache() 
         ],
     );
 }
+
+/// Rules of a folder or of a `<Location>` that lead to the path at which they run change only its
+/// query. They may name the path by its file.
+#[test]
+fn rules_of_a_folder_that_stay_at_their_path_have_finished_as_in_apache() {
+    let folders = [
+        ("adds", "RewriteRule (.*) $1?r=1 [QSA]"),
+        ("sets", "RewriteRule (.*) $1?r=1"),
+        ("base", "RewriteBase /base/\nRewriteRule (.*) $1?r=1 [QSA]"),
+        ("part", "RewriteRule ^echo(.*)$ echo$1?r=1 [QSA]"),
+        (
+            "named",
+            "RewriteRule ^old$ %{DOCUMENT_ROOT}/adds/echo.pl?by=root\n\
+             RewriteRule ^file$ @ROOT@/htdocs/sets/echo.pl?by=file\n\
+             RewriteRule ^echo.pl$ %{REQUEST_FILENAME}?same=1 [QSA]",
+        ),
+        ("place", ""),
+        ("files", ""),
+        ("chosen", ""),
+    ];
+    // Without SCRIPT_URL and SCRIPT_URI.
+    let echo = ECHO.replace("HANDLER", "HANDLER|SCRIPT");
+    let echo = echo.replace("SCRIPT_UR|", "");
+    let site = || {
+        let mut builder = Server::builder().file("elsewhere/echo.pl", &echo).conf(
+            "AddHandler cgi-script .pl\nDirectoryIndex echo.pl\nAlias /aliased @ROOT@/elsewhere\n\
+             <Directory @ROOT@>\nOptions +ExecCGI +FollowSymLinks\nRequire all granted\n</Directory>\n\
+             <Directory @ROOT@/elsewhere>\nRewriteEngine On\nRewriteRule (.*) $1?r=1 [QSA]\n</Directory>\n\
+             <Location /place>\nRewriteEngine On\nRewriteRule (.*) $1?r=1 [QSA]\n\
+             RewriteRule ^(.*)/old(.*) $1/echo.pl$2 [QSA]\n</Location>\n\
+             <Directory @ROOT@/htdocs/files>\n<Files \"echo*\">\nRewriteEngine On\n\
+             RewriteRule (.*) $1?r=1 [QSA]\n</Files>\n</Directory>\n\
+             <Location /chosen>\n<If \"-d %{REQUEST_FILENAME}\">\nRewriteEngine On\n\
+             RewriteRule (.*) $1?r=1 [QSA]\n</If>\n</Location>\n",
+        );
+        for (folder, rules) in folders {
+            builder = builder.file(&format!("htdocs/{folder}/echo.pl"), &echo);
+            if !rules.is_empty() {
+                builder = builder.conf(&format!(
+                    "<Directory @ROOT@/htdocs/{folder}>\nRewriteEngine On\n{rules}\n</Directory>\n"
+                ));
+            }
+        }
+        let names = folders.map(|(folder, _)| format!("htdocs/{folder}"));
+        for folder in names.iter().map(String::as_str).chain(["elsewhere"]) {
+            let path = builder.folder_of(folder).join("echo.pl");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(path, mode).expect("own file");
+        }
+        builder
+    };
+    let mut targets = vec![
+        ("/named/old".to_string(), 200),
+        ("/named/old?x".to_string(), 200),
+        ("/named/file".to_string(), 200),
+        ("/place/old".to_string(), 200),
+    ];
+    for folder in folders.iter().map(|(folder, _)| *folder).chain(["aliased"]) {
+        for path in ["", "?q=a", "echo.pl", "echo.pl?q=a"] {
+            targets.push((format!("/{folder}/{path}"), 200));
+        }
+        targets.push((format!("/{folder}/missing"), 404));
+    }
+    let rows: Vec<(&str, u16)> = targets
+        .iter()
+        .map(|(path, status)| (&path[..], *status))
+        .collect();
+    compare(site, &rows);
+}

@@ -6,6 +6,7 @@ use super::{back_end, in_place, may_run, Subject};
 use crate::pipeline::rules::{Decision, Evaluation, RedirectTarget};
 use crate::request::canonical::has_scheme;
 use crate::request::rule_state::{Destination, RuleState};
+use crate::request::virtual_root::document_root;
 use crate::rewriting::Rewritten;
 use crate::routing::{Route, RouteOutcome};
 use mehari_config::Phase;
@@ -22,10 +23,14 @@ impl Evaluation<'_> {
     ) -> Option<Decision> {
         let settings = &route.settings;
         let rewriting = &settings.rules.rewriting;
-        let destination = rule_state
-            .as_ref()
-            .and_then(|state| state.mapping.destination.as_ref());
-        if matches!(destination, Some(Destination::BackEnd(_))) {
+        // An index or a fallback has a path of its own.
+        let own = route.led_to.as_deref().unwrap_or(&path.merged);
+        let mapping = rule_state.as_ref().map(|state| &state.mapping);
+        let is_finished = mapping.is_some_and(|mapping| {
+            matches!(mapping.destination, Some(Destination::BackEnd(_)))
+                || mapping.rewritten_in_folder.as_deref() == Some(own)
+        });
+        if is_finished {
             return None;
         }
         let file = [&route.file[..], &route.path_info].concat();
@@ -47,7 +52,7 @@ impl Evaluation<'_> {
         }
         let subject = match behind {
             Some(behind) => behind.to_vec(),
-            None => file,
+            None => file.clone(),
         };
         let base = self.base(rewriting.base.as_deref(), path, &subject);
         let mut variables = self.variables(route, settings, (None, Phase::Fixup));
@@ -82,7 +87,6 @@ impl Evaluation<'_> {
             } => {
                 let state = rule_state.get_or_insert_with(Default::default);
                 state.mapping.destination = Some(back_end(upstream, path, &asked));
-                state.mapping.rewritten_in_folder = true;
                 in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
                     // The target stays, but the request is routed again.
                     let target = self.request.resource.to_vec();
@@ -96,13 +100,22 @@ impl Evaluation<'_> {
             Rewritten::Path {
                 path: new, query, ..
             } => {
-                let Some(new) = resolved(&below(new)) else {
+                let new = below(new);
+                let root = document_root(self.host, rule_state.as_deref());
+                let root = root.strip_suffix(b"/").unwrap_or(root);
+                let is_same = new == file;
+                // As in Apache, a path of the disk below the document root is a path of a URL.
+                let url = match (&rewriting.base, new.strip_prefix(root)) {
+                    (None, Some(below)) if below.starts_with(b"/") => below,
+                    _ => &new,
+                };
+                let Some(new) = resolved(url) else {
                     return Some(Decision::Status(Some(settings.clone()), 403));
                 };
-                if new == path.merged {
+                if is_same || new == own {
                     // The rules lead to the same path. Like in Apache, they have then finished.
                     let state = rule_state.get_or_insert_with(Default::default);
-                    state.mapping.rewritten_in_folder = true;
+                    state.mapping.rewritten_in_folder = Some(own.to_vec());
                     return in_place(self.request, self.request.path().to_vec(), &query);
                 }
                 Some(Decision::Led(RedirectTarget {

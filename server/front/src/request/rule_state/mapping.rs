@@ -11,8 +11,8 @@ pub struct MappingState {
     pub destination: Option<Destination>,
     /// The file that an edge script has set. It counts before the rules' destination.
     pub file_by_script: Option<Vec<u8>>,
-    /// Whether the folder's rules have finished, so that they do not run again for this resource.
-    pub rewritten_in_folder: bool,
+    /// The path at which the rules of its folder have finished, so that they do not run again.
+    pub rewritten_in_folder: Option<Vec<u8>>,
     /// The handlers and media types that `RewriteRule [H=]` and `[T=]` have set for this resource.
     pub forced: Vec<Arc<Forced>>,
     /// The settings of the place that has refused the request, if the resource is the page of this
@@ -141,7 +141,7 @@ impl MappingState {
     pub(super) fn leave_resource(&mut self) {
         self.destination = None;
         self.refused_variants.clear();
-        self.rewritten_in_folder = false;
+        self.rewritten_in_folder = None;
         self.forced.clear();
         self.handler = None;
         self.error_of = None;
