@@ -254,9 +254,14 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
     bool is_untranslated = phase <= MEHARI_PHASE_TRANS && mehari_rec_is_initial(rec) && mehari_rec_has_place_rules(aTHX_ rec, MEHARI_PHASE_TRANS);
     if (is_untranslated)
       mehari_rec_show_target(aTHX_ rec, true);
+    bool is_unmapped = phase <= MEHARI_PHASE_TRANS && !is_sub;
+    if (is_unmapped)
+      mehari_rec_show_file(aTHX_ rec, false);
     int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
     if (is_untranslated)
       end_translation(aTHX_ rec, phase == MEHARI_PHASE_TRANS && status == OK);
+    if (is_unmapped)
+      mehari_rec_show_file(aTHX_ rec, true);
     /* The handler has redirected the request, and the new request was answered. */
     if (!rec->main && mehari_output_is_complete())
       return DONE;

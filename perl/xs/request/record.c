@@ -288,7 +288,7 @@ static void clear(pTHX_ mehari_rec *rec)
   mehari_rec_forget_restated(rec);
   Safefree(rec->own_frame);
   rec->own_frame = NULL;
-  rec->is_at_place = rec->is_untranslated = rec->is_at_folder = rec->is_for_index = false;
+  rec->is_at_place = rec->is_untranslated = rec->is_unmapped = rec->is_at_folder = rec->is_for_index = false;
   rec->changed = 0;
   rec->status = 0;
   rec->is_admitted = rec->is_early = rec->lacks_perl_env = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;

@@ -48,6 +48,7 @@ struct mehari_rec {
   mehari_request *own_frame;
   SV *chosen_file; /* the file that a handler chose for the path of `own_frame`; NULL: none */
   bool is_untranslated; /* whether `$r->uri` is the path before the server's rules */
+  bool is_unmapped; /* whether `$r` has no file yet, because the path is not translated */
   bool is_for_index; /* whether the phases of a folder's index are running */
   bool is_at_folder; /* whether `$r` is about the folder, not about its index */
   bool is_at_place; /* whether `own_frame` is about the place that the front has found for the request */
@@ -145,6 +146,7 @@ bool mehari_rec_is_within(const mehari_rec *rec);
 mehari_text mehari_rec_asked(const mehari_rec *rec);
 /* Whether `$r->uri` is the path of the target, as in Apache until the path has been translated. */
 void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows);
+void mehari_rec_show_file(pTHX_ mehari_rec *rec, bool shows); /* whether `$r` has the file to which the path leads */
 /* Whether `$r` is about the folder whose index the request has got, as in Apache until the fixup
  * phase has ended. */
 void mehari_rec_show_folder(pTHX_ mehari_rec *rec, bool shows);

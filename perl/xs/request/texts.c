@@ -145,9 +145,9 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   case MEHARI_REC_URI:
     return path_of(aTHX_ rec);
   case MEHARI_REC_FILENAME:
-    return file_name(aTHX_ rec);
+    return rec->is_unmapped ? NULL : file_name(aTHX_ rec);
   case MEHARI_REC_PATH_INFO:
-    return copy(aTHX_ sent(rec, MEHARI_TEXT_PATH_INFO));
+    return rec->is_unmapped ? NULL : copy(aTHX_ sent(rec, MEHARI_TEXT_PATH_INFO));
   case MEHARI_REC_ARGS:
     text = sent(rec, MEHARI_TEXT_QUERY);
     return text.length || has_empty_query(rec) ? copy(aTHX_ text) : NULL;
@@ -179,13 +179,26 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   }
 }
 
+/* Forgets a text that no handler has set, so that the text is found again. */
+static void forget(pTHX_ mehari_rec *rec, int which)
+{
+  if (mehari_is_changed(rec, which))
+    return;
+  SvREFCNT_dec(rec->texts[which]);
+  rec->texts[which] = NULL;
+}
+
 void mehari_rec_show_target(pTHX_ mehari_rec *rec, bool shows)
 {
   rec->is_untranslated = shows;
-  if (mehari_is_changed(rec, MEHARI_REC_URI))
-    return;
-  SvREFCNT_dec(rec->texts[MEHARI_REC_URI]);
-  rec->texts[MEHARI_REC_URI] = NULL;
+  forget(aTHX_ rec, MEHARI_REC_URI);
+}
+
+void mehari_rec_show_file(pTHX_ mehari_rec *rec, bool shows)
+{
+  rec->is_unmapped = !shows;
+  forget(aTHX_ rec, MEHARI_REC_FILENAME);
+  forget(aTHX_ rec, MEHARI_REC_PATH_INFO);
 }
 
 void mehari_rec_show_folder(pTHX_ mehari_rec *rec, bool shows)
@@ -194,12 +207,8 @@ void mehari_rec_show_folder(pTHX_ mehari_rec *rec, bool shows)
   rec->is_at_folder = shows;
   if (!sent(rec, MEHARI_TEXT_FOLDER).length)
     return;
-  for (size_t i = 0; i < C_ARRAY_LENGTH(about); i++) {
-    if (mehari_is_changed(rec, about[i]))
-      continue;
-    SvREFCNT_dec(rec->texts[about[i]]);
-    rec->texts[about[i]] = NULL;
-  }
+  for (size_t i = 0; i < C_ARRAY_LENGTH(about); i++)
+    forget(aTHX_ rec, about[i]);
   if (rec->slots && !mehari_is_changed(rec, MEHARI_REC_FILENAME))
     (void)hv_deletes(rec->slots, "finfo", G_DISCARD);
 }

@@ -143,3 +143,40 @@ fn translated_paths_meet_the_rules_of_their_place() {
         "<Location />\nRequestHeader set X-Rule yes\nSetEnvIf X-Trans (.+) TOLD=$1\n</Location>\n",
     );
 }
+
+/// As in Apache, `$r` has no file before the path is translated, whatever rules the server has.
+#[test]
+fn handlers_before_the_translation_see_no_file() {
+    const MODULE: &str = r#"
+sub note {
+    my ($r, $phase) = @_;
+    my @seen = map { $_ // 'undef' } $r->filename, $r->path_info, $r->uri;
+    $r->notes->add(Seen => join ' ', $phase, @seen);
+    return -1;
+}
+sub read_request { note($_[0], 'read') }
+sub trans { note($_[0], 'trans') }
+sub parser { note($_[0], 'parser') }
+sub say { my $r = shift; $r->content_type('text/plain'); $r->print(join "\n", $r->notes->get('Seen'), ''); 0 }
+"#;
+    for rules in [
+        "",
+        "<If \"%{REQUEST_METHOD} == 'POST'\">\nSetEnv A b\n</If>",
+        "RewriteEngine On\nRewriteRule ^/old$ /page.html",
+    ] {
+        let site = || {
+            let conf = format!(
+                "PerlModule Sees\nPerlPostReadRequestHandler Sees::read_request\n\
+                 PerlTransHandler Sees::trans\nPerlHeaderParserHandler Sees::parser\n{rules}\n\
+                 <Directory @ROOT@/htdocs>\nSetHandler modperl\nPerlResponseHandler Sees::say\n\
+                 Require all granted\n</Directory>\n"
+            );
+            one_worker(&[("Sees", MODULE)], &conf).file("htdocs/page.html", "a page")
+        };
+        let mut pair = Pair::start(site);
+        for path in ["/page.html", "/page.html/more", "/missing"] {
+            let said = pair.get(path).expect(200);
+            assert!(said.contains("trans undef undef /"), "{said}");
+        }
+    }
+}
