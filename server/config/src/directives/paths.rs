@@ -123,21 +123,19 @@ pub const GROUP: Group = Group {
         .example("permanent", "200"),
         Directive::everywhere(
             "FallbackResource",
-            words("/URL-PATH|disabled", 1, 1),
-            "The URL path that answers if the requested file does not exist.",
+            words("URL-PATH|disabled", 1, 1),
+            "The URL path that answers if the requested file does not exist. A relative path is a \
+             path in the folder of the requested path.",
             |target, arguments| {
-                let path = if arguments.filled(0)?.eq_ignore_ascii_case("disabled") {
-                    None
-                } else {
-                    Some(url_path(arguments, 0)?)
-                };
+                let path = arguments.filled(0)?;
+                let path = (!path.eq_ignore_ascii_case("disabled")).then(|| path.to_string());
                 target.changes.push(Change::FallbackResource(path));
                 Ok(())
             },
         )
         .htaccess(INDEXES)
         .otherwise("disabled")
-        .example("/index.pl", "index.pl"),
+        .example("/index.pl", "/index.pl /other.pl"),
         Directive::everywhere(
             "AcceptPathInfo",
             Shape::Choice(&["Default", "On", "Off"]),

@@ -111,7 +111,7 @@ impl Search<'_> {
             |own: Arc<Settings>| !own.guards_as(settings) && (own.denied || own.is_guarded());
         let mut names = settings.files.directory_index.iter();
         names.any(|name| {
-            index_path(path, name).is_some_and(|index| {
+            in_folder(&path.merged, name).is_some_and(|index| {
                 let mapped = map(&self.host.mapping, &index.merged).file;
                 self.settings_of_lookup(&index.merged, &mapped)
                     .is_ok_and(may_refuse)
@@ -146,7 +146,7 @@ impl Search<'_> {
         self.indexed_folder = Some(folder.clone());
         let mut names = settings.files.directory_index.iter();
         let index = names.find_map(|name| {
-            let index = index_path(path, name)?;
+            let index = in_folder(&path.merged, name)?;
             if self.index_exists(&index) || self.index_is_negotiated(&index) {
                 return Some(index);
             }
@@ -255,8 +255,8 @@ impl Search<'_> {
         mapped: &[u8],
         alias_script: bool,
     ) -> Option<Path> {
-        let fallback = settings.files.fallback.as_ref()?;
-        let fallback = Path::decode(&percent::encode_path(fallback.as_bytes())).ok()?;
+        let folder = memchr::memrchr(b'/', &path.merged).map_or(0, |end| end + 1);
+        let fallback = in_folder(&path.merged[..folder], settings.files.fallback.as_ref()?)?;
         let walked = walk::walk(mapped, |file| self.look(file)).path;
         let has_handler = alias_script || program::configured(settings, &walked).is_some();
         let leads_on = !has_handler && fallback.merged != path.merged;
@@ -264,13 +264,13 @@ impl Search<'_> {
     }
 }
 
-/// Returns the path of an index. `index` is relative to the folder, or absolute.
-fn index_path(folder: &Path, index: &str) -> Option<Path> {
-    let mut raw = if index.starts_with('/') {
+/// Returns the path of an index or a fallback. `name` is relative to the folder, or absolute.
+fn in_folder(folder: &[u8], name: &str) -> Option<Path> {
+    let mut raw = if name.starts_with('/') {
         Vec::new()
     } else {
-        percent::encode_path(&folder.merged)
+        percent::encode_path(folder)
     };
-    raw.extend_from_slice(&percent::encode_path(index.as_bytes()));
+    raw.extend_from_slice(&percent::encode_path(name.as_bytes()));
     Path::decode(&raw).ok()
 }
