@@ -91,6 +91,9 @@ pub enum Fault {
     Program(#[from] mehari_pool::Fault),
     #[error(transparent)]
     BackEnd(#[from] mehari_upstream::Fault),
+    /// A FastCGI program that the server itself has started.
+    #[error(transparent)]
+    Started(mehari_upstream::Fault),
     #[error("the response could not be compressed")]
     Filter,
     #[error("a line of the response is longer than SubstituteMaxLineLength, or Substitute has found an empty text")]
@@ -107,6 +110,11 @@ impl Fault {
         match self {
             Fault::Program(fault) => fault.status(),
             Fault::BackEnd(fault) => fault.status(),
+            // As under mod_fcgid, the program is part of the server.
+            Fault::Started(fault) => match fault.status() {
+                502 | 504 => 500,
+                status => status,
+            },
             Fault::Filter | Fault::LongLine | Fault::Includes | Fault::File => 500,
         }
     }

@@ -32,7 +32,7 @@ fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
     needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
     let mut server = site().start();
     let status = server.get("/f/fails.fcgi").status;
-    assert!([502, 503].contains(&status), "{status}");
+    assert!([500, 503].contains(&status), "{status}");
     server.log.expect("nothing to serve");
     server.log.expect("before it answered a request");
     assert_eq!(server.get("/f/plain.fcgi").status, 403);
@@ -66,11 +66,55 @@ fn script_that_ends_late_without_an_answer_is_answered_for_at_once() {
     std::fs::set_permissions(script, mode).expect("own file");
     let mut server = builder.start();
     let status = server.get("/f/late.fcgi").status;
-    assert!([502, 503].contains(&status), "{status}");
+    assert!([500, 503].contains(&status), "{status}");
     server.log.expect("no database");
     server.log.expect("before it answered a request");
     let working = server.site.read("cgi/echo.fcgi");
     server.site.write("cgi/late.fcgi", &working);
     server.get("/f/late.fcgi?name=z").expect(200);
     server.may_keep_what_it_has();
+}
+
+#[test]
+fn script_that_fails_is_an_error_of_the_server_as_under_mod_fcgid() {
+    needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
+    let scripts = [
+        ("early", "die qq{early\\n};"),
+        (
+            "late",
+            "use CGI::Fast;\nwhile (my $q = CGI::Fast->new) { die qq{late\\n} }",
+        ),
+        (
+            "killed",
+            "use CGI::Fast;\nwhile (my $q = CGI::Fast->new) { kill 9, $$ }",
+        ),
+        (
+            "silent",
+            "use CGI::Fast;\nwhile (my $q = CGI::Fast->new) { }",
+        ),
+        (
+            "headless",
+            "use CGI::Fast;\nwhile (my $q = CGI::Fast->new) { print qq{text\\n} }",
+        ),
+    ];
+    let build = || {
+        let mut builder = site();
+        for (name, code) in scripts {
+            let file = format!("{name}.fcgi");
+            builder = builder.file(
+                &format!("cgi/{file}"),
+                &format!("#!/usr/bin/perl\n{code}\n"),
+            );
+            let script = builder.folder_of("cgi").join(file);
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(script, mode).expect("own file");
+        }
+        builder
+    };
+    let mut user = Pair::start(build);
+    for (name, _) in scripts {
+        let answer = user.compare(&Request::get(&format!("/f/{name}.fcgi")));
+        assert_eq!(answer.map(|answer| answer.status), Ok(500), "{name}");
+    }
+    user.may_keep_what_it_has();
 }

@@ -48,7 +48,7 @@ fn a_member_that_refuses_is_passed_over_at_once_and_asked_again_later() {
     drop((back, good));
 }
 
-/// A back end that has never responded is no back end that starts again, so no request waits for it.
+/// A back end that has never responded is not one that starts again, so no request waits for it.
 #[test]
 fn a_back_end_that_is_down_from_the_start_is_unavailable_as_in_apache() {
     let address = free_address();

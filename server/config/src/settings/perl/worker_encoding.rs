@@ -26,8 +26,8 @@ impl Settings {
         self.runs_any(Phase::PostReadRequest..=Phase::Authz)
     }
 
-    /// Tells whether a Perl handler of the place runs in one of its phases up to this one. Users are
-    /// authenticated only where `Require` asks for them.
+    /// Tells whether a Perl handler of the place runs in one of its phases up to this one. Users
+    /// are authenticated only where `Require` asks for them.
     pub(crate) fn runs_at_place_until(&self, phase: Phase) -> bool {
         let mut phases = Phase::ALL.into_iter().filter(|known| {
             (Phase::HeaderParser..=phase).contains(known)

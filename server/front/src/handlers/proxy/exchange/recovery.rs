@@ -97,6 +97,10 @@ impl ProxyExchange {
         let who = member.map_or_else(|| self.group.name.clone(), |member| member.name());
         self.asked.log(LogLevel::Info, &format!("asked of {who}"));
         self.note_failure(trouble);
-        trouble.into()
+        if self.group.settings().program.is_some() {
+            Fault::Started(trouble)
+        } else {
+            trouble.into()
+        }
     }
 }
