@@ -124,7 +124,7 @@ fn listen_takes_ports_addresses_and_brackets() {
 #[test]
 fn logs_go_to_files_or_to_stderr_in_known_formats() {
     let site = site(
-        "ErrorLog /dev/stderr\nCustomLog /var/log/access.json json\nLogLevel info perl:debug\n",
+        "ErrorLog /dev/stderr\nCustomLog /var/log/access.json json\nLogLevel info ssl:debug\n",
     );
     assert_eq!(site.logs.error, LogTarget::Stderr);
     assert_eq!(

@@ -294,7 +294,7 @@ impl<'a> ExpressionVariables<'a> {
             is_named: &|_| None,
         };
         let allows = |rules: &AllowDeny| rules.grants(&visitor) == Some(true);
-        let is_allowed = rules.allow_deny.as_ref().map_or(true, allows);
+        let is_allowed = rules.allow_deny.as_ref().is_none_or(allows);
         if is_allowed == rules.satisfies_any(METHOD) {
             return is_allowed;
         }
