@@ -188,7 +188,7 @@ fn program_that_dies_at_every_start_is_answered_for_until_it_is_mended() {
     let mut server = builder.start();
     for _ in 0..3 {
         let status = server.get("/hello.php").status;
-        assert!([502, 503].contains(&status), "{status}");
+        assert!([500, 503].contains(&status), "{status}");
     }
     server.log.expect("no database");
     server
