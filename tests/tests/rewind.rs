@@ -214,6 +214,21 @@ const SPOILERS: &[(&str, &str, &str)] = &[
         "called the kernel itself",
     ),
     (
+        "proc.pl",
+        "open my $f, '>', '/proc/self/comm'; print $f 'left'; close $f; print 'ok'",
+        "wrote to /proc",
+    ),
+    (
+        "proc_flags.pl",
+        "sysopen my $f, '/proc/self/oom_score_adj', 1; print $f 10; close $f; print 'ok'",
+        "wrote to /proc",
+    ),
+    (
+        "semaphore.pl",
+        "my $id = semget 0, 1, 01600; semop $id, pack 's3', 0, 1, 0x1000; semctl $id, 0, 0, 0; print 'ok'",
+        "only at the end of a process",
+    ),
+    (
         "leaves.pl",
         "use POSIX (); $| = 1; print 'ok'; POSIX::_exit(0)",
         "it ends its process",

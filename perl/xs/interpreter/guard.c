@@ -101,7 +101,7 @@ void mehari_log_exception(pTHX_ const char *where)
 void mehari_child_leave(pTHX_ int status)
 {
   if (mehari_is_program)
-    mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+    mehari_end_program(aTHX);
   else if (PL_endav) {
     AV *ends = PL_endav;
     PL_endav = NULL;

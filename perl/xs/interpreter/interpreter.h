@@ -20,6 +20,7 @@ void mehari_child_leave(pTHX_ int status) __attribute__((noreturn));
 /* operators.c: replaces operators before any other code is compiled. */
 void mehari_operators_install(pTHX);
 extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
+extern bool mehari_is_replaced; /* whether a program has taken the place of the script (exec) */
 /* Whether the child that the current operator starts has its own descriptor 1. */
 extern bool mehari_child_has_own_stdout;
 

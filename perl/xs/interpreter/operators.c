@@ -10,7 +10,10 @@
 #include "script/script.h"
 #include "stdio/standard.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/sem.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +26,12 @@ static const U16 opening[] = {
 };
 static OP *(*perl_opening[C_ARRAY_LENGTH(opening)])(pTHX);
 
-MEHARI_WRITTEN bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
+MEHARI_WRITTEN bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout, mehari_is_replaced;
 
 #define PLACES 20 /* the most calls that fork-lint looks at */
 
 static OP *(*perl_alarm)(pTHX), *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX), *(*perl_require)(pTHX);
-static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
+static OP *(*perl_open)(pTHX), *(*perl_sysopen)(pTHX), *(*perl_semop)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_socket)(pTHX), *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
 /* Returns the IO of the first argument of the operator that is about to run. */
@@ -95,18 +98,82 @@ static bool opens_a_number(pTHX)
   return count > 1 && SvPOK(arguments[1]) && memmem(SvPVX(arguments[1]), SvCUR(arguments[1]), "&=", 2);
 }
 
+static bool has(SV *text, const char *part) { return SvPOK(text) && memmem(SvPVX(text), SvCUR(text), part, strlen(part)); }
+
+/* Whether this `open` may read descriptor 0 by its number or by a name of the kernel. */
+static bool opens_input(pTHX)
+{
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  if (count > 1 && has(arguments[1], "&") && !has(arguments[1], ">"))
+    return true;
+  for (SSize_t i = 1; i < count && i <= 2; i++)
+    if (has(arguments[i], "/dev/stdin") || has(arguments[i], "/dev/fd/0") || has(arguments[i], "/proc/self/fd/0"))
+      return true;
+  return false;
+}
+
+/* Notes that a file of /proc is opened for writing. Many such files change the process itself: its
+ * name, and how the kernel treats it. */
+static void note_proc(SV **arguments, SSize_t count, bool writes)
+{
+  for (SSize_t i = 1; i < count && i <= 2 && writes; i++)
+    if (has(arguments[i], "/proc/") && !mehari_in_child)
+      mehari_touched |= MEHARI_TOUCHED_KERNEL;
+}
+
+/* Runs an `open` that starts a process which reads what this process prints. */
+static OP *spawn_for_writing(pTHX)
+{
+  pid_t before = getpid();
+  OP *next = spawn(aTHX_ perl_open);
+  if (mehari_serving && getpid() != before)
+    mehari_input_is_a_pipe(aTHX);
+  return next;
+}
+
 static OP *run_open(pTHX)
 {
   IO *io = first_argument_io(aTHX);
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  note_proc(arguments, count, count > 1 && (has(arguments[1], ">") || has(arguments[1], "+")));
   if (opens_a_number(aTHX))
     mehari_touched |= MEHARI_TOUCHED_DESCRIPTORS;
-  OP *next = !opens_a_pipe(aTHX) ? perl_open(aTHX) : opens_for_reading(aTHX) ? spawn_for_reading(aTHX_ perl_open) : spawn(aTHX_ perl_open);
+  if (mehari_serving && opens_input(aTHX))
+    mehari_input_spill();
+  OP *next = !opens_a_pipe(aTHX) ? perl_open(aTHX) : opens_for_reading(aTHX) ? spawn_for_reading(aTHX_ perl_open) : spawn_for_writing(aTHX);
   if (io) {
     mehari_output_reopened(aTHX_ io);
     mehari_input_reopened(aTHX_ io);
     mehari_errors_reopened(aTHX_ io);
   }
   return next;
+}
+
+/* The operator has no mark. */
+static OP *run_sysopen(pTHX)
+{
+  SSize_t count = PL_op->op_private & OPpARG4_MASK;
+  SV **arguments = PL_stack_sp - count + 1;
+  note_proc(arguments, count, count > 2 && (SvIV(arguments[2]) & O_ACCMODE) != O_RDONLY);
+  return perl_sysopen(aTHX);
+}
+
+/* Runs `semop`. The kernel undoes some changes of semaphores, but only when the process ends. */
+static OP *run_semop(pTHX)
+{
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  STRLEN size = 0;
+  const char *bytes = count > 1 ? SvPV_const(arguments[1], size) : NULL;
+  struct sembuf one;
+  for (STRLEN at = 0; at + sizeof one <= size; at += sizeof one) {
+    memcpy(&one, bytes + at, sizeof one);
+    if (one.sem_flg & SEM_UNDO && !mehari_in_child)
+      mehari_touched |= MEHARI_TOUCHED_KERNEL;
+  }
+  return perl_semop(aTHX);
 }
 
 /* Runs `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]`. Bytes go to the response like those of a
@@ -205,6 +272,8 @@ static OP *run_opening(pTHX)
   if (at == C_ARRAY_LENGTH(opening))
     croak("an operator has the function of another operator, which the server does not know");
   mehari_touched |= MEHARI_TOUCHED_FILES;
+  if (opening[at] == OP_FCNTL || opening[at] == OP_IOCTL)
+    mehari_touched |= MEHARI_TOUCHED_FLAGS;
   return perl_opening[at](aTHX);
 }
 
@@ -276,8 +345,33 @@ static OP *run_umask(pTHX)
   return perl_umask(aTHX);
 }
 
+/* Becomes the program in a child. If this fails, the child writes to the pipe and ends. */
+static void exec_in_child(pTHX_ int pipe)
+{
+  COP quiet = *PL_curcop; /* the parent warns */
+  quiet.cop_warnings = pWARN_NONE;
+  PL_curcop = &quiet;
+  perl_exec(aTHX);
+  (void)!write(pipe, "", 1);
+  _exit(255);
+}
+
+/* Ends as the program that has taken the place of the script. */
+static void end_like(pTHX_ int status)
+{
+  mehari_exit_called = true;
+  mehari_is_replaced = mehari_is_program;
+  if (mehari_is_program && WIFSIGNALED(status)) {
+    PL_op = NULL;
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+  }
+  my_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+}
+
 /* Runs `exec`. Perl's own operator would replace the worker. Here a child becomes the program, and
- * the script ends with the child. */
+ * the script ends with the child. If the program cannot be run, perl's own operator fails too, and
+ * the script goes on. */
 static OP *run_exec(pTHX)
 {
   if (!mehari_serving || mehari_in_child)
@@ -285,16 +379,25 @@ static OP *run_exec(pTHX)
   if (mehari_in_thread(aTHX))
     croak("exec in a thread would end the server's process: use system");
   PerlIO_flush((PerlIO *)NULL);
+  int ends[2], status = 0;
+  char any;
+  ssize_t told = 0;
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    croak("exec: no pipe: %s", strerror(errno));
   mehari_environment_export(aTHX);
   pid_t child = fork();
-  if (child <= 0)
-    return perl_exec(aTHX);
+  if (!child)
+    exec_in_child(aTHX_ ends[1]);
   mehari_environment_restore();
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+  close(ends[1]);
+  while (child > 0 && (told = read(ends[0], &any, 1)) < 0 && errno == EINTR)
     ;
-  mehari_exit_called = true;
-  my_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+  close(ends[0]);
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  if (child < 0 || told)
+    return perl_exec(aTHX);
+  end_like(aTHX_ status);
   return NULL;
 }
 
@@ -327,6 +430,8 @@ void mehari_operators_install(pTHX)
 {
   PERL_UNUSED_CONTEXT;
   mehari_replace_operator(OP_OPEN, run_open, &perl_open);
+  mehari_replace_operator(OP_SYSOPEN, run_sysopen, &perl_sysopen);
+  mehari_replace_operator(OP_SEMOP, run_semop, &perl_semop);
   mehari_replace_operator(OP_SYSWRITE, run_syswrite, &perl_syswrite);
   mehari_replace_operator(OP_SYSREAD, run_sysread, &perl_sysread);
   mehari_replace_operator(OP_CHDIR, run_chdir, &perl_chdir);

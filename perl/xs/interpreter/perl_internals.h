@@ -128,6 +128,21 @@ static inline void mehari_become_main(pTHX_ CV *code)
   PL_op = CvSTART(code);
 }
 
+/* Prepares for the compilation of a main program: perl.c (perl_parse). op.c
+ * (S_process_special_blocks) keeps CHECK and INIT blocks in these lists. READ. */
+static inline void mehari_await_main(pTHX)
+{
+  PL_main_start = NULL;
+  PL_checkav = PL_initav = NULL; /* the blocks of preloaded modules do not run */
+  PERL_SET_PHASE(PERL_PHASE_START);
+}
+
+static inline void mehari_begin_check(pTHX) { PERL_SET_PHASE(PERL_PHASE_CHECK); }
+static inline void mehari_begin_init(pTHX) { PERL_SET_PHASE(PERL_PHASE_INIT); }
+static inline void mehari_begin_run(pTHX) { PERL_SET_PHASE(PERL_PHASE_RUN); }
+static inline void mehari_begin_end(pTHX) { PERL_SET_PHASE(PERL_PHASE_END); }
+static inline bool mehari_is_at_end(pTHX) { return PL_phase == PERL_PHASE_END; }
+
 /* Marks the main program as ended, so that code that runs later is not inside the main program. */
 static inline void mehari_leave_main(pTHX) { CvDEPTH(PL_main_cv) = 0; }
 

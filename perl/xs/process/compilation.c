@@ -7,6 +7,7 @@
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "response/response.h"
 #include "script/script.h"
 #include "stdio/standard.h"
@@ -68,6 +69,7 @@ mehari_script *mehari_compilation_open(pTHX_ const char *file, uint32_t *effect)
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);
   mehari_cgi_outside_mod_perl(aTHX);
+  mehari_await_main(aTHX);
   if (compiles_purely(aTHX_ file, effect))
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else

@@ -102,12 +102,15 @@ enum {
   MEHARI_TOUCHED_LIMITS = 8,
   MEHARI_TOUCHED_PROCESS = 16,
   MEHARI_TOUCHED_THREADS = 32,
+  MEHARI_TOUCHED_KERNEL = 128, /* has state that the kernel gives up only at the process's end */
+  MEHARI_TOUCHED_FLAGS = 256, /* of open files */
   MEHARI_TOUCHED_FILES = 64 /* has opened, closed or replaced descriptors aside of perl's handles */
 };
 extern unsigned mehari_touched; /* what the current request has changed */
 void mehari_watch_open(void); /* called once per worker */
 void mehari_watch_loaded(pTHX);
 void mehari_watch_put_back(void);
+void mehari_watch_put_back_flags(void); /* of the descriptors of the standard handles */
 /* Marks a descriptor as the server's own, so that no script can close it by its number. */
 void mehari_descriptor_claim(int file);
 void mehari_descriptor_release(int file);

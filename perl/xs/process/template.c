@@ -145,6 +145,7 @@ void mehari_template_child_leaves(pTHX_ uint16_t detail)
     _exit(UNKNOWN_TURN);
   bool used_descriptor = mehari_stdout_was_written() && !(rewinds && mehari_stdout_empty());
   atomic_store(&turn->used_descriptor, used_descriptor);
+  mehari_watch_put_back_flags();
   atomic_store(mehari_mailbox_child(), 0);
   tell_rung();
   mehari_trace_end();

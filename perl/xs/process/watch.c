@@ -8,6 +8,7 @@
 #include "mailbox/mailbox.h"
 #include "stdio/standard.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,7 +20,7 @@ MEHARI_WRITTEN unsigned mehari_touched;
 /* ---- the process's own descriptors ---- */
 
 #define NUMBERS 1024
-MEHARI_LARGE static struct { bool claimed; dev_t device; ino_t inode; } own[NUMBERS];
+MEHARI_LARGE static struct { bool claimed; int flags; dev_t device; ino_t inode; } own[NUMBERS];
 static int highest = -1;
 
 void mehari_descriptor_claim(int file)
@@ -28,6 +29,7 @@ void mehari_descriptor_claim(int file)
   if (file < 3 || file >= NUMBERS || fstat(file, &now) < 0)
     return;
   own[file].claimed = true;
+  own[file].flags = fcntl(file, F_GETFL);
   own[file].device = now.st_dev;
   own[file].inode = now.st_ino;
   if (file > highest)
@@ -82,6 +84,8 @@ static struct {
   {"POSIX::creat", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
   {"POSIX::dup", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
   {"POSIX::pipe", MEHARI_TOUCHED_FILES, -1, NULL, NULL},
+  {"POSIX::read", 0, -1, NULL, NULL},
+  {"IO::Handle::blocking", MEHARI_TOUCHED_FLAGS, -1, NULL, NULL},
   {"POSIX::sigprocmask", MEHARI_TOUCHED_MASK, -1, NULL, NULL},
   {"POSIX::sigaction", MEHARI_TOUCHED_MASK, -1, NULL, NULL},
   {"POSIX::setsid", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
@@ -97,13 +101,12 @@ static struct {
   {"threads::create", MEHARI_TOUCHED_THREADS, -1, NULL, NULL},
 };
 
-/* Whether an argument names a descriptor of the server. For the script such a descriptor is not
- * open, as in a fresh process. */
-static bool names_own(pTHX_ int argument)
+/* Returns the number of a descriptor that is an argument. -1: there is none. */
+static IV number_of(pTHX_ int argument)
 {
   SSize_t count;
   SV **arguments = mehari_arguments(aTHX_ &count);
-  return argument >= 0 && argument < count && is_own(SvIV(arguments[argument]));
+  return argument >= 0 && argument < count && SvOK(arguments[argument]) && looks_like_number(arguments[argument]) ? SvIV(arguments[argument]) : -1;
 }
 
 /* Whether the running sub is the sub at this place of the list. In a thread the sub is a copy,
@@ -113,6 +116,18 @@ static bool is_sub(pTHX_ size_t at, CV *code)
   return mehari_in_thread(aTHX) ? get_cv(subs[at].name, 0) == code : subs[at].code == code;
 }
 
+/* The handle of this descriptor reads or writes what the descriptor now is. */
+static void follow_descriptor(pTHX_ IV number)
+{
+  GV *gv = number == 0 ? PL_stdingv : gv_fetchpv(number == 1 ? "STDOUT" : "STDERR", GV_ADD, SVt_PVIO);
+  IO *io = GvIO(gv);
+  if (!io)
+    return;
+  mehari_output_reopened(aTHX_ io);
+  mehari_input_reopened(aTHX_ io);
+  mehari_errors_reopened(aTHX_ io);
+}
+
 static void watched(pTHX_ CV *code)
 {
   size_t at = 0;
@@ -120,8 +135,12 @@ static void watched(pTHX_ CV *code)
     at++;
   if (at == C_ARRAY_LENGTH(subs))
     croak("%s is a copy of a sub that the server does not know", GvNAME(CvGV(code)));
+  IV closed = number_of(aTHX_ subs[at].number);
+  if (mehari_serving && number_of(aTHX_ 0) == 0)
+    mehari_input_spill();
   if (mehari_serving && !mehari_in_child) {
-    if (names_own(aTHX_ subs[at].number)) {
+    /* For the script the server's descriptors are not open, as in a fresh process. */
+    if (is_own(closed)) {
       dXSARGS;
       PERL_UNUSED_VAR(items);
       SETERRNO(EBADF, 0);
@@ -132,6 +151,8 @@ static void watched(pTHX_ CV *code)
     mehari_touched |= subs[at].touches;
   }
   subs[at].original(aTHX_ code);
+  if (mehari_serving && closed >= 0 && closed <= 2)
+    follow_descriptor(aTHX_ closed);
 }
 
 /* Called after a file was loaded, because it may define one of the wrapped subs. */
@@ -183,10 +204,28 @@ static void retire(const char *why)
   mehari_retire = true;
 }
 
+/* Whether the process can open one more file. */
+static bool has_descriptor_left(void)
+{
+  int probe = fcntl(1, F_DUPFD_CLOEXEC, 3);
+  if (probe >= 0)
+    close(probe);
+  return probe >= 0 || errno != EMFILE;
+}
+
+/* Other processes share the files of the standard handles, and with a file its flags. */
+void mehari_watch_put_back_flags(void)
+{
+  for (int file = 3; file <= highest && mehari_touched & MEHARI_TOUCHED_FLAGS; file++)
+    if (own[file].claimed)
+      fcntl(file, F_SETFL, own[file].flags);
+}
+
 /* Undoes the changes. Descriptors 0, 1 and 2 are restored by the layers, which must learn of a
  * change first. */
 void mehari_watch_put_back(void)
 {
+  mehari_watch_put_back_flags();
   if (mehari_touched & MEHARI_TOUCHED_MASK)
     pthread_sigmask(SIG_SETMASK, &mask_at_start, NULL);
   if (mehari_touched & MEHARI_TOUCHED_TIMERS)
@@ -199,5 +238,7 @@ void mehari_watch_put_back(void)
     retire("left a thread running");
   if (mehari_touched & (MEHARI_TOUCHED_DESCRIPTORS | MEHARI_TOUCHED_THREADS) && !all_are_there())
     retire("closed descriptors that are not its own");
+  if (mehari_touched & (MEHARI_TOUCHED_FILES | MEHARI_TOUCHED_DESCRIPTORS) && !has_descriptor_left())
+    retire("left no descriptor unused");
   mehari_touched = 0;
 }

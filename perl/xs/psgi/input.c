@@ -55,6 +55,17 @@ static SSize_t layer_read(pTHX_ PerlIO *handle, void *into, Size_t length)
   return length;
 }
 
+static SSize_t layer_unread(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
+{
+  reader *this = reader_of(handle);
+  bool are_before = length <= this->position && this->position <= length_of(this) && memEQ(mehari_now.body + this->position - length, bytes, length);
+  if (!are_before)
+    return PerlIOBase_unread(aTHX_ handle, bytes, length);
+  this->position -= length;
+  PerlIOBase(handle)->flags &= ~PERLIO_F_EOF;
+  return length;
+}
+
 static IV layer_fill(pTHX_ PerlIO *handle)
 {
   if (rest_of(reader_of(handle)))
@@ -132,7 +143,7 @@ static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parame
 PerlIO_funcs mehari_psgi_input_layer = {
   sizeof(PerlIO_funcs), "mehari_body", sizeof(reader), PERLIO_K_RAW | PERLIO_K_FASTGETS,
   layer_pushed, layer_popped, NULL, PerlIOBase_binmode, NULL, layer_fileno, layer_dup,
-  layer_read, PerlIOBase_unread, NULL, layer_seek, layer_tell, layer_close, layer_flush, layer_fill,
+  layer_read, layer_unread, NULL, layer_seek, layer_tell, layer_close, layer_flush, layer_fill,
   layer_eof, PerlIOBase_error, PerlIOBase_clearerr, PerlIOBase_setlinebuf,
   layer_base, layer_size, layer_ptr, layer_count, layer_set,
 };

@@ -205,6 +205,8 @@ static void put_back_replaced(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->known_count; i++) {
     const mehari_known_file *this = &rewind->known[i];
+    if (this->number <= 2)
+      KERNEL(SYS_fcntl, this->number, F_SETFD, this->flags ? FD_CLOEXEC : 0);
     if ((this->number > 2 && this->spare < 0) || is_there(this))
       continue;
     if (this->spare < 0 || KERNEL(SYS_dup3, this->spare, this->number, this->flags) < 0 || !is_there(this))

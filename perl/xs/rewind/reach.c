@@ -42,11 +42,11 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"posix_spawn", MEHARI_REACH_CHILDREN},
   {"posix_spawnp", MEHARI_REACH_CHILDREN},
   {"system", MEHARI_REACH_CHILDREN},
-  {"popen", MEHARI_REACH_CHILDREN},
+  {"popen", MEHARI_REACH_CHILDREN | MEHARI_REACH_FILES},
   {"chdir", MEHARI_REACH_FOLDER},
   {"fchdir", MEHARI_REACH_FOLDER},
   {"umask", MEHARI_REACH_FOLDER},
-  {"prctl", MEHARI_REACH_NAME},
+  {"prctl", MEHARI_REACH_NAME | MEHARI_REACH_LASTING},
   {"pthread_setname_np", MEHARI_REACH_NAME},
   {"setuid", MEHARI_REACH_USER},
   {"seteuid", MEHARI_REACH_USER},
@@ -60,9 +60,25 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"setfsgid", MEHARI_REACH_USER},
   {"setgroups", MEHARI_REACH_USER},
   {"initgroups", MEHARI_REACH_USER},
-  {"capset", MEHARI_REACH_USER},
+  {"setrlimit", MEHARI_REACH_LASTING},
+  {"setrlimit64", MEHARI_REACH_LASTING},
+  {"prlimit", MEHARI_REACH_LASTING},
+  {"prlimit64", MEHARI_REACH_LASTING},
+  {"sched_setaffinity", MEHARI_REACH_LASTING},
+  {"sched_setscheduler", MEHARI_REACH_LASTING},
+  {"sched_setparam", MEHARI_REACH_LASTING},
+  {"pthread_setaffinity_np", MEHARI_REACH_LASTING},
+  {"pthread_setschedparam", MEHARI_REACH_LASTING},
+  {"semop", MEHARI_REACH_LASTING},
+  {"semtimedop", MEHARI_REACH_LASTING},
+  {"chroot", MEHARI_REACH_LASTING},
+  {"setns", MEHARI_REACH_LASTING},
+  {"personality", MEHARI_REACH_LASTING},
+  {"ptrace", MEHARI_REACH_LASTING},
+  {"mlockall", MEHARI_REACH_LASTING},
+  {"capset", MEHARI_REACH_LASTING},
   {"clone", MEHARI_REACH_ALL},
-  {"unshare", MEHARI_REACH_ALL},
+  {"unshare", MEHARI_REACH_ALL | MEHARI_REACH_LASTING},
   {"syscall", MEHARI_REACH_ALL},
   {"dlsym", MEHARI_REACH_ALL},
   {"dlvsym", MEHARI_REACH_ALL},
@@ -82,7 +98,8 @@ static const char *const of_files[] = {
   "socketpair", "accept", "accept4", "recvmsg", "recvmmsg", "__recvmmsg64", "eventfd",
   "epoll_create", "epoll_create1", "inotify_init", "inotify_init1", "fanotify_init", "signalfd",
   "timerfd_create", "memfd_create", "pidfd_open", "open_by_handle_at", "posix_openpt", "getpt",
-  "openpty", "openlog", "close", "close_range", "closefrom", "fclose", "fcloseall", "setpwent",
+  "openpty", "openlog", "syslog", "vsyslog", "__syslog_chk", "__vsyslog_chk", "close",
+  "close_range", "closefrom", "fclose", "fcloseall", "setpwent",
   "getpwent", "setgrent", "getgrent", "sethostent", "setnetent", "setprotoent", "setservent",
   "Perl_PerlLIO_dup_cloexec", "Perl_PerlLIO_dup2_cloexec", "Perl_PerlLIO_open_cloexec",
   "Perl_PerlLIO_open3_cloexec", "Perl_PerlProc_pipe_cloexec", "Perl_PerlSock_socket_cloexec",
@@ -122,7 +139,7 @@ static unsigned unknown_of(const char *path)
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(path, known[i].path))
       return known[i].except;
-  return MEHARI_REACH_ALL;
+  return MEHARI_REACH_ALL | MEHARI_REACH_LASTING;
 }
 
 static unsigned reach_of(const char *name)
@@ -186,7 +203,7 @@ static bool is_for_calls(const char *path, uint32_t kind)
 static bool is_noticed(const search *this, const ElfW(Rela) *relocation, const char *name, unsigned reach)
 {
   const struct dl_phdr_info *library = this->library;
-  bool is_known = this->unknown != MEHARI_REACH_ALL;
+  bool is_known = !(this->unknown & MEHARI_REACH_LASTING);
   if ((finds_functions(name) && !is_known) || !is_for_calls(library->dlpi_name, (uint32_t)relocation->r_info))
     return false;
   if (mehari_rewind_watches(library, relocation->r_offset))
@@ -201,7 +218,7 @@ static void see_relocations(const search *this, const dynamic *library, const El
     const char *name = symbol ? library->names + library->symbols[symbol].st_name : "";
     unsigned reach = this->unknown & reach_of(name);
     if (reach && !is_noticed(this, &relocations[i], name, reach))
-      this->see(this->to, this->library->dlpi_name, name, reach);
+      this->see(this->to, this->library->dlpi_name, name, reach & MEHARI_REACH_ALL);
   }
 }
 

@@ -238,7 +238,7 @@ void mehari_rewind_begin(pTHX)
   mehari_touched &= ~MEHARI_TOUCHED_FILES; /* all files of this time are known */
   if (!see_held(own))
     own->reach |= MEHARI_REACH_FILES;
-  own->reach |= mehari_rewind_forget_calls();
+  own->reach |= mehari_rewind_forget_calls() & MEHARI_REACH_ALL;
   own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
   mehari_rewind_mark(own, mehari_rewind_note_difference);
@@ -263,7 +263,7 @@ static void see_handlers(pTHX)
  * what their watched calls, its operators and its watched subs have changed. */
 static void see_doubts(pTHX)
 {
-  own->doubts = own->reach | mehari_rewind_called();
+  own->doubts = own->reach | (mehari_rewind_called() & MEHARI_REACH_ALL);
   if (mehari_rewind_libraries() != own->libraries) {
     own->doubts = MEHARI_REACH_ALL;
     if (!own->loaded[0])
@@ -306,6 +306,8 @@ void mehari_rewind_end(pTHX)
     _exit(0);
   if (mehari_touched & (MEHARI_TOUCHED_PROCESS | MEHARI_TOUCHED_LIMITS))
     mehari_rewind_refuse(own, "it changed limits or the standing of its process, or called the kernel itself");
+  if (mehari_touched & MEHARI_TOUCHED_KERNEL || mehari_rewind_called() & MEHARI_REACH_LASTING)
+    mehari_rewind_refuse(own, "it wrote to /proc, or changed what the kernel restores only at the end of a process");
   if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS)
     own->doubtful_files = true;
   see_doubts(aTHX);

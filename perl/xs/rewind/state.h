@@ -62,7 +62,8 @@ enum {
   MEHARI_REACH_FILES = 64, /* descriptors */
   MEHARI_REACH_NAME = 128, /* the process's name */
   MEHARI_REACH_USER = 256, /* user and groups */
-  MEHARI_REACH_ALL = 511
+  MEHARI_REACH_ALL = 511,
+  MEHARI_REACH_LASTING = 512 /* not checked: after a noticed call, the process ends */
 };
 
 typedef struct {

@@ -17,9 +17,23 @@
 
 MEHARI_WRITTEN bool mehari_is_program;
 
+static void run_blocks(pTHX_ AV *blocks)
+{
+  while (blocks && av_top_index(blocks) >= 0) {
+    dSP;
+    PUSHMARK(SP);
+    call_sv(sv_2mortal(av_shift(blocks)), G_VOID | G_DISCARD);
+  }
+}
+
 static void run_as_main(pTHX_ void *argument)
 {
   mehari_script *script = argument;
+  mehari_begin_check(aTHX);
+  run_blocks(aTHX_ PL_checkav);
+  mehari_begin_init(aTHX);
+  run_blocks(aTHX_ PL_initav);
+  mehari_begin_run(aTHX);
   mehari_become_main(aTHX_ script->code);
   CALLRUNOPS(aTHX);
 }
@@ -34,12 +48,12 @@ static OP *end_of_program(pTHX)
 
 /* ---- the end of a program ---- */
 
-static bool has_end_blocks(pTHX) { return PL_endav && av_top_index(PL_endav) >= 0; }
+static SSize_t count_end_blocks(pTHX) { return PL_endav ? av_top_index(PL_endav) + 1 : 0; }
 
 /* With `leaves_idle`, leaves blocks that would do nothing in the list. */
 static void run_end_blocks(pTHX_ bool leaves_idle)
 {
-  while (has_end_blocks(aTHX) && !(leaves_idle && mehari_ends_are_idle(aTHX_ PL_endav))) {
+  while (count_end_blocks(aTHX) && !(leaves_idle && mehari_ends_are_idle(aTHX_ PL_endav))) {
     SV *block = av_shift(PL_endav);
     dSP;
     PUSHMARK(SP);
@@ -51,11 +65,17 @@ static void run_end_blocks(pTHX_ bool leaves_idle)
   }
 }
 
-void mehari_end_program(pTHX_ void *argument)
+static void end_program(pTHX_ void *argument)
 {
   /* Perl closes a pipe that the script left open, and waits for the pipe's process. */
   bool due = mehari_may_have_spawned;
   PERL_UNUSED_ARG(argument);
+  if (mehari_is_replaced) {
+    mehari_exact_end(aTHX);
+    mehari_stdout_flush(aTHX);
+    return;
+  }
+  mehari_begin_end(aTHX);
   run_end_blocks(aTHX_ true);
   mehari_exact_end(aTHX); /* needs the interpreter */
   mehari_stdout_flush(aTHX);
@@ -69,6 +89,15 @@ void mehari_end_program(pTHX_ void *argument)
     mehari_destruct(aTHX);
   } else
     PerlIO_flush((PerlIO *)NULL);
+}
+
+/* An `exit` in an END block ends only this block. */
+void mehari_end_program(pTHX)
+{
+  SSize_t due;
+  do
+    due = count_end_blocks(aTHX);
+  while (mehari_guard(aTHX_ end_program, NULL, NULL) == MEHARI_EXITED && mehari_is_at_end(aTHX) && due);
 }
 
 static void set_arguments(pTHX)
@@ -119,7 +148,7 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
 static void begin(pTHX)
 {
   mehari_in_child = false;
-  mehari_may_have_spawned = false;
+  mehari_may_have_spawned = mehari_is_replaced = false;
   mehari_is_program = true;
   mehari_forget_random_seed(aTHX);
   time(&PL_basetime);
@@ -155,7 +184,7 @@ static int run_script(pTHX_ mehari_script *script)
   if (outcome == MEHARI_EXITED && !mehari_exit_called && status)
     mehari_errors_name_script(script->file);
   mehari_learning_report(aTHX_ script->file);
-  mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+  mehari_end_program(aTHX);
   if (mehari_in_child) {
     mehari_output_spill();
     _exit(status);
@@ -178,7 +207,7 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
   else if (script)
     run_script(aTHX_ script);
   else if (!status || mehari_output_bytes())
-    mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+    mehari_end_program(aTHX);
   if (!script && status && !mehari_output_bytes())
     mehari_output_error(status);
   else

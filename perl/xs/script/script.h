@@ -100,7 +100,7 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribu
 /* Called in the template, so that no request needs to write what is the same for all. */
 void mehari_program_prepare(mehari_script *script);
 extern bool mehari_is_program; /* whether this process runs a script as perl itself would */
-void mehari_end_program(pTHX_ void *argument);
+void mehari_end_program(pTHX);
 
 /* ends.c: END blocks that would do nothing. */
 void mehari_ends_prepare(pTHX); /* in a template, after all modules are loaded */

@@ -158,13 +158,23 @@ IV mehari_standard_fileno(pTHX_ PerlIO *handle)
   return this ? this->descriptor : -1;
 }
 
+/* Whether `layer` is the place of a layer in perl's own handle. A script may have pushed layers of
+ * its own onto ours. */
+static bool has_layer(const mehari_standard *this, PerlIO *layer)
+{
+  PerlIO *at = this->handle;
+  while (at && PerlIOValid(at) && at != layer)
+    at = PerlIONext(at);
+  return at == layer;
+}
+
 IV mehari_standard_close(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_CONTEXT;
   mehari_standard *this = of_handle(handle);
   mehari_touched |= MEHARI_TOUCHED_FILES;
   PerlIOBase(handle)->flags &= ~(PERLIO_F_CANWRITE | PERLIO_F_CANREAD | PERLIO_F_OPEN);
-  if (this && handle == this->handle) {
+  if (this && has_layer(this, handle)) {
     close(this->descriptor);
     this->replaced = true;
     this->handle = NULL;

@@ -56,6 +56,7 @@ void mehari_input_end(pTHX);
 void mehari_input_spill(void);
 void mehari_input_replaced(void);
 void mehari_input_reopened(pTHX_ IO *io);
+void mehari_input_is_a_pipe(pTHX); /* called in the child of `open F, "|-"` */
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
 STRLEN mehari_input_rest(void); /* the length of the unread part */
 /* Returns the target of a seek within `length` bytes. -1: invalid. */

@@ -32,6 +32,17 @@ static SSize_t layer_read(pTHX_ PerlIO *handle, void *into, Size_t length)
   return got;
 }
 
+/* Takes bytes back, for example those that a layer above has read ahead and has not used. If they
+ * are not the bytes before the position, perl keeps them in a layer of their own. */
+static SSize_t layer_unread(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
+{
+  if (length > position || memNE(mehari_now.body + position - length, bytes, length))
+    return PerlIOBase_unread(aTHX_ handle, bytes, length);
+  position -= length;
+  PerlIOBase(handle)->flags &= ~PERLIO_F_EOF;
+  return length;
+}
+
 static IV layer_fill(pTHX_ PerlIO *handle)
 {
   if (rest())
@@ -108,12 +119,13 @@ static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parame
 PerlIO_funcs mehari_input_layer = {
   sizeof(PerlIO_funcs), "mehari_in", sizeof(struct _PerlIO) + sizeof(int), PERLIO_K_RAW | PERLIO_K_FASTGETS,
   mehari_standard_pushed, mehari_standard_popped, NULL, PerlIOBase_binmode, NULL, mehari_standard_fileno, layer_dup,
-  layer_read, PerlIOBase_unread, NULL, layer_seek, layer_tell, mehari_standard_close, layer_flush, layer_fill,
+  layer_read, layer_unread, NULL, layer_seek, layer_tell, mehari_standard_close, layer_flush, layer_fill,
   layer_eof, PerlIOBase_error, PerlIOBase_clearerr, PerlIOBase_setlinebuf,
   layer_base, layer_size, layer_ptr, layer_count, layer_set,
 };
 
 void mehari_input_reopened(pTHX_ IO *io) { mehari_standard_reopened(aTHX_ & input, io); }
+void mehari_input_is_a_pipe(pTHX) { mehari_standard_reopened(aTHX_ & input, input.io); }
 
 void mehari_input_open(pTHX)
 {

@@ -153,7 +153,7 @@ static IV layer_flush(pTHX_ PerlIO *handle)
 
 static IV layer_close(pTHX_ PerlIO *handle)
 {
-  if (handle == output.handle && (mehari_in_child || mehari_tap_is_open()))
+  if (mehari_is_output(handle) && (mehari_in_child || mehari_tap_is_open()))
     mehari_output_spill();
   return mehari_standard_close(aTHX_ handle);
 }
