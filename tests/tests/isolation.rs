@@ -35,7 +35,16 @@ fn corpus(folder: &Path) -> Vec<String> {
         .filter(|name| name.ends_with(".pl") && name != "clean.pl")
         .collect();
     names.sort();
-    assert!(names.len() >= 40, "the corpus has {} scripts", names.len());
+    assert!(names.len() >= 200, "the corpus has {} scripts", names.len());
+    names
+}
+
+/// Returns a third of the corpus, chosen at random. A test that asks every script on many rungs
+/// would take too long.
+fn part_of_corpus(folder: &Path) -> Vec<String> {
+    let mut names = corpus(folder);
+    shuffle(&mut names);
+    names.truncate(names.len() / 3);
     names
 }
 
@@ -154,7 +163,10 @@ fn report(visit: &Visit, expected: Option<&Essence>, got: &Essence) -> String {
 /// `compared`.
 fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
     let server = server();
-    let visits = visits(&corpus(&server.site.path("scripts")), rungs);
+    let folder = server.site.path("scripts");
+    let is_small = rungs.len() == 1;
+    let scripts = if is_small { corpus } else { part_of_corpus };
+    let visits = visits(&scripts(&folder), rungs);
     visit_and_compare(&server, &visits, compared);
 }
 
@@ -187,7 +199,7 @@ fn rewound_process_always_answers_like_a_new_one() {
     let server = server();
     let scripts = corpus(&server.site.path("scripts"));
     let once = visits(&scripts, &[Rung::Rewind]);
-    let often: Vec<Visit> = once.iter().flat_map(|it| vec![it.clone(); 8]).collect();
+    let often: Vec<Visit> = once.iter().flat_map(|it| vec![it.clone(); 3]).collect();
     visit_and_compare(&server, &often, &[Rung::Rewind]);
 }
 
@@ -210,7 +222,7 @@ fn auto_answers_like_a_fresh_process() {
 fn script_that_changes_its_process_harms_no_other_script_on_any_rung() {
     let server = server();
     let folder = server.site.path("scripts");
-    let visits = visits(&corpus(&folder), &Rung::ALL);
+    let visits = visits(&part_of_corpus(&folder), &Rung::ALL);
     let wrong = in_parallel(&visits, |visit| {
         // The content of this response does not matter, but there must be a response.
         let mut connection = server.connect();

@@ -175,6 +175,78 @@ fn leaky_code_answers_each_request_like_its_first() {
     assert!((0..20).any(|_| shared("x") != shared("x")), "it leaks");
 }
 
+/// Runs a script of the isolation corpus within a handler or an application.
+const CORPUS: &str = r##"package Corpus;
+sub run {
+    my ($file) = @_;
+    open my $in, '<', "@ROOT@/scripts/$file" or die "$file: $!";
+    my ($code, $text) = (join('', <$in>), '');
+    $ENV{QUERY_STRING} = 'n=7';
+    open my $out, '>', \$text or die;
+    my $printed = select $out;
+    eval "package main; no strict; no warnings;\n#line 1 corpus\n$code\n;1" or $text .= 'died';
+    select $printed;
+    return $text;
+}
+sub handler {
+    my $r = shift;
+    my $text = run($r->uri =~ m{([^/]*)$});
+    $r->content_type('text/plain');
+    $r->print($text);
+    return 0;
+}
+1;
+"##;
+/// The scripts that tell their age, or whose program prints at any time beside the response.
+const DIFFERS: [&str; 3] = [
+    "first_state.pl",
+    "output_to_pipe.pl",
+    "output_to_pipe_left.pl",
+];
+const CORPUS_APP: &str =
+    "use Corpus; sub { [200, [], [Corpus::run($_[0]{PATH_INFO} =~ m{([^/]*)$})]] }";
+
+#[test]
+fn corpus_in_handlers_and_applications_answers_like_its_first_request() {
+    let server = site(2)
+        .fixtures("dirty")
+        .file("lib/Corpus.pm", CORPUS)
+        .file("app.psgi", CORPUS_APP)
+        .fill_in(&["lib/Corpus.pm"], &[])
+        .conf(
+            "PerlIsolation rewind\n\
+             <Location /app>\nSetHandler psgi\nPSGIApp @ROOT@/app.psgi\n</Location>\n\
+             <Location /modperl>\nSetHandler modperl\nPerlResponseHandler Corpus\n</Location>\n",
+        )
+        .start();
+    let names = std::fs::read_dir(server.site.path("scripts")).expect("the corpus was copied");
+    let mut names: Vec<String> = names
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".pl") && !DIFFERS.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    let places = ["app", "modperl"].iter().cycle();
+    let pages: Vec<String> = names
+        .iter()
+        .zip(places)
+        .map(|(name, place)| format!("/{place}/{name}"))
+        .collect();
+    let ask = |path: &String| {
+        let answer = server.send(&Request::get(path));
+        (answer.status, answer.text())
+    };
+    let first: Vec<_> = pages.iter().map(ask).collect();
+    let good = first.iter().filter(|(status, _)| *status == 200).count();
+    assert!(good > pages.len() / 2, "{good} of {}", pages.len());
+    for (path, first) in pages.iter().zip(&first).rev() {
+        if first.0 == 200 {
+            assert_eq!(ask(path), *first, "{path}");
+        }
+    }
+    all_memory_was_put_back(&server);
+}
+
 #[test]
 fn one_process_serves_the_requests_and_does_not_grow() {
     let server = app(
@@ -220,6 +292,7 @@ return [200, [], [do { local $/; readline $env->{'psgi.input'} }]] if $path eq '
 push @{ $env->{'psgix.cleanup.handlers'} }, sub { main::note("cleanup $run"); $runs = 'dirty' } if $path eq '/cleanup';
 $main::guard = Guard->new($run) if $path eq '/guard';
 if ($path eq '/file') { open $main::kept, '>>', '@ROOT@/logs/noted' or die; print $main::kept "buffered\n" }
+if ($path eq '/layers') { my $in = $env->{'psgi.input'}; binmode $in, ':encoding(UTF-8)'; my $line = <$in>; binmode $in; return [200, [], [$line, <$in>]] }
 return sub { my $writer = $_[0]->([200, []]); $writer->write("part $_ ") for 1 .. 3; $writer->write($run); $writer->close } if $path eq '/stream';
 return sub { $_[0]->([200, [], ["delayed $run"]]) } if $path eq '/delay';
 if ($path eq '/harakiri') { $env->{'psgix.harakiri.commit'} = 1 }
@@ -242,6 +315,8 @@ fn each_part_of_psgi_works_and_objects_end_with_their_request() {
             let echoed = server.send(&Request::post("/app/echo", body)).expect(200);
             assert!(echoed == body, "{} bytes", echoed.len());
         }
+        let layers = server.send(&Request::post("/app/layers", "one\ntwo\n"));
+        assert_eq!(layers.expect(200), "one\ntwo\n");
         for path in ["/cleanup", "/guard", "/file", "/plain"] {
             assert!(get(path).starts_with("1 "));
         }
