@@ -773,7 +773,7 @@ fn program_of_an_action_responds_after_perls_handlers_of_the_file() {
     let mut pair = Pair::start(acted_site);
     let mut differences = Vec::new();
     let large = "a large body ".repeat(20_000);
-    for number in 0..ACTED_HANDLERS.len() {
+    for (number, handlers) in ACTED_HANDLERS.iter().enumerate() {
         for program in 0..ACTED_PROGRAMS.len() {
             let at = |path: &str| format!("/{number}-{program}/{path}");
             let requests = [
@@ -798,7 +798,7 @@ fn program_of_an_action_responds_after_perls_handlers_of_the_file() {
                 let answer = pair
                     .ours()
                     .send(&Request::get(&asked).field("Authorization", ANN));
-                let chosen = ACTED_HANDLERS[number].contains("default-handler");
+                let chosen = handlers.contains("default-handler");
                 assert!(chosen || !answer.text().contains("the source"), "{asked}");
             }
         }

@@ -151,7 +151,7 @@ const PAGES: &[(&str, &str)] = &[
     ("uppers", "(<!--#include virtual=\"/upper/plain.txt\" -->)(<!--#include virtual=\"/upper/page.shtml\" -->)"),
     ("noexec/page", "<!--#exec cgi=\"/cgi/script.pl\" -->|<!--#include virtual=\"/says\" -->|<!--#include virtual=\"/cgi/script.pl\" -->|<!--#include virtual=\"/plain.txt\" -->"),
     ("formats", "<!--#config echomsg=\"nothing\" timefmt=\"%Y\" --><!--#echo var=\"NONE\" -->|<!--#echo var=\"LAST_MODIFIED\" -->|<!--#set var=\"A\" value=\"<a&amp;${DOCUMENT_NAME}>\" --><!--#echo var=\"A\" -->|<!--#echo encoding=\"none\" var=\"A\" -->|<!--#echo encoding=\"url\" var=\"A\" -->|<!--#include virtual=\"/echoes.shtml\" --><!--#echo var=\"NONE\" -->"),
-    ("conditions", "<!--#if expr=\"v('NONE') = ''\" -->none<!--#elif expr=\"true\" -->wrong<!--#endif --><!--#if expr=\"%{REQUEST_URI} =~ m#^/looks#\" -->looks<!--#endif --><!--#if expr=\"wrong(\" -->x<!--#endif -->|<!--#include virtual=\"says?q=$DOCUMENT_NAME\" -->|<!--#include virtual=\"../says\" -->|<!--#include file=\"/etc/passwd\" -->|<!--#include file=\"folder/index.html\" -->|<!--#include virtual=\"http://127.0.0.1/\" -->"),
+    ("conditions", "<!--#if expr=\"v('NONE') = ''\" -->none<!--#elif expr=\"true\" -->wrong<!--#endif --><!--#if expr=\"%{REQUEST_URI} =~ m#^/looks#\" -->looks<!--#endif --><!--#if expr=\"wrong(\" --><!--#endif -->|<!--#include virtual=\"says?q=$DOCUMENT_NAME\" -->|<!--#include virtual=\"../says\" -->|<!--#include file=\"/etc/passwd\" -->|<!--#include file=\"folder/index.html\" -->|<!--#include virtual=\"http://127.0.0.1/\" -->"),
     ("off/page", "<!--#echo var=\"DOCUMENT_NAME\" -->"),
     ("empty", ""),
     ("loop", "loop <!--#include virtual=\"loop.shtml\" -->"),
