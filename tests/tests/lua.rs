@@ -356,7 +356,7 @@ fn pool_runs_scripts_that_may_block_in_processes_of_their_own() {
         "rested\n"
     );
 
-    server.get("/loop.lua").expect(504);
+    server.get("/loop.lua").expect(500);
     server.log.expect("signal: 14");
     assert_eq!(server.get("/hello.lua").expect(200), "123\n");
     // The processes and their kept connections stay.
