@@ -260,7 +260,7 @@ fn failures_of_back_ends_are_named() {
     );
     let server = site(&collector.conf("every=1")).conf(&conf).start();
     let cases = [
-        ("/gone", 502, "connection_refused"),
+        ("/gone", 503, "connection_refused"),
         ("/broken", 418, "418"),
         ("/silent", 502, "connection_closed"),
     ];
