@@ -152,6 +152,7 @@ static void begin(pTHX)
   mehari_is_program = true;
   mehari_forget_random_seed(aTHX);
   time(&PL_basetime);
+  PL_laststatval = -1; /* of `_`, which a module may have set while it was loaded */
   mehari_output_begin(aTHX);
   mehari_input_begin(aTHX);
   mehari_errors_begin(aTHX);
