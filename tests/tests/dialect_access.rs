@@ -606,7 +606,7 @@ const PLACE_HANDLERS: [&str; 10] = [
 ];
 
 /// What leads from a place to an open one, and a path of the place.
-const LEADS: [(&str, &str); 11] = [
+const LEADS: [(&str, &str); 13] = [
     ("Redirect 302 @PATH@/page.html /open/page.html", "page.html"),
     (
         "RewriteEngine On\nRewriteRule page /open/page.html",
@@ -624,6 +624,11 @@ const LEADS: [(&str, &str); 11] = [
     ("DirectoryIndex page.html\nRedirect 302 /open/page.html", ""),
     ("FallbackResource /open/page.html", "missing"),
     ("DirectoryIndex /open/page.html", ""),
+    ("DirectoryIndex page.html\nDirectoryIndexRedirect On", ""),
+    (
+        "DirectoryIndex page.html\nDirectoryIndexRedirect On\nRewriteEngine On",
+        "",
+    ),
     (
         "AddHandler shown .html\nAction shown /open/page.html virtual",
         "page.html",

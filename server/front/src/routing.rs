@@ -87,14 +87,27 @@ impl Route {
     /// Returns the route to another file at the same place, which the front sends.
     pub fn to_file(&self, file: Vec<u8>, target: FileTarget) -> Route {
         Route {
+            file,
+            intermediate_settings: Vec::new(),
+            ..self.at_same_place(RouteOutcome::File(target))
+        }
+    }
+
+    /// Returns the redirect of this folder.
+    pub fn moved(&self, to: MovedFolder) -> Route {
+        self.at_same_place(RouteOutcome::Moved(to))
+    }
+
+    fn at_same_place(&self, outcome: RouteOutcome) -> Route {
+        Route {
             host: self.host,
             settings: self.settings.clone(),
             handler: Handler::File,
-            file,
+            file: self.file.clone(),
             script_name: self.script_name.clone(),
             path_info: self.path_info.clone(),
-            outcome: RouteOutcome::File(target),
-            intermediate_settings: Vec::new(),
+            outcome,
+            intermediate_settings: self.intermediate_settings.clone(),
             is_looked_up: false,
             led_to: None,
             action: None,

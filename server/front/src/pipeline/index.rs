@@ -5,12 +5,10 @@
 //! The fixup stage calls [`Evaluation::to_index`]. Without rules, `routing` finds the index itself.
 
 use super::rules::{Decision, Evaluation, RedirectTarget};
-use crate::content::page;
 use crate::content::stat::{is_file, stat};
-use crate::request::canonical::absolute;
 use crate::request::rule_state::{Destination, IndexedFolder, RuleState, Stage};
 use crate::request::{path_of, Request};
-use crate::routing::{Route, RouteOutcome};
+use crate::routing::{MovedFolder, Route, RouteOutcome};
 use mehari_config::{Handler, Settings};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
@@ -103,9 +101,7 @@ impl Evaluation<'_> {
             let path = [start, &percent::encode_path(name.as_bytes())].concat();
             match self.candidate(self.with_query(path), route, rule_state)? {
                 Candidate::Found(target, _) if settings.files.index_redirect.is_some() => {
-                    return Ok(IndexChoice::Decided(
-                        self.moved_to_index(route, path_of(&target).to_vec()),
-                    ));
+                    return Ok(IndexChoice::Decided(moved_to_index(route, &target)));
                 }
                 Candidate::Found(target, state) => {
                     *rule_state = Some(state);
@@ -225,11 +221,14 @@ impl Evaluation<'_> {
     fn with_query(&self, path: Vec<u8>) -> Vec<u8> {
         super::rewrite::joined(self.request, &path, self.request.query())
     }
+}
 
-    /// Redirects to an index, without the query (`DirectoryIndexRedirect`).
-    fn moved_to_index(&self, route: &Route, path: Vec<u8>) -> Decision {
-        let location = absolute(self.request, &self.host.names, path);
-        let status = route.settings.files.index_redirect.unwrap_or(302);
-        Decision::Answer(route.settings.clone(), page::redirect(status, &location))
-    }
+/// Redirects to an index, without the query (`DirectoryIndexRedirect`). As in Apache, the client
+/// learns the name of the index only when Perl's handlers have admitted it to the folder.
+fn moved_to_index(folder: &Route, target: &[u8]) -> Decision {
+    Decision::To(Rc::new(folder.moved(MovedFolder {
+        to: path_of(target).to_vec(),
+        status: folder.settings.files.index_redirect.unwrap_or(302),
+        keeps_query: false,
+    })))
 }
