@@ -145,7 +145,8 @@ void mehari_template_child_leaves(pTHX_ uint16_t detail)
     _exit(UNKNOWN_TURN);
   bool used_descriptor = mehari_stdout_was_written() && !(rewinds && mehari_stdout_empty());
   atomic_store(&turn->used_descriptor, used_descriptor);
-  mehari_watch_put_back_flags();
+  if (mehari_touched & MEHARI_TOUCHED_FLAGS)
+    mehari_watch_put_back_flags();
   atomic_store(mehari_mailbox_child(), 0);
   tell_rung();
   mehari_trace_end();
@@ -325,6 +326,7 @@ static void keep_child(pTHX_ mehari_script *script)
   if (turn->mark != TURN_MARK || (rewinds && !mehari_rewind_is_sound()))
     _exit(UNKNOWN_TURN);
   tell_death(child, status);
+  mehari_watch_put_back_flags();
   if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();
   if (rewinds)

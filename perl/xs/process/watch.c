@@ -213,10 +213,11 @@ static bool has_descriptor_left(void)
   return probe >= 0 || errno != EMFILE;
 }
 
-/* Other processes share the files of the standard handles, and with a file its flags. */
+/* A template and its children share the files of the standard handles, and with a file its
+ * flags. */
 void mehari_watch_put_back_flags(void)
 {
-  for (int file = 3; file <= highest && mehari_touched & MEHARI_TOUCHED_FLAGS; file++)
+  for (int file = 3; file <= highest; file++)
     if (own[file].claimed)
       fcntl(file, F_SETFL, own[file].flags);
 }
@@ -225,7 +226,8 @@ void mehari_watch_put_back_flags(void)
  * change first. */
 void mehari_watch_put_back(void)
 {
-  mehari_watch_put_back_flags();
+  if (mehari_touched & MEHARI_TOUCHED_FLAGS)
+    mehari_watch_put_back_flags();
   if (mehari_touched & MEHARI_TOUCHED_MASK)
     pthread_sigmask(SIG_SETMASK, &mask_at_start, NULL);
   if (mehari_touched & MEHARI_TOUCHED_TIMERS)

@@ -275,6 +275,7 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
     mehari_stack_watch(aTHX);
   }
   is_open = true;
+  mehari_errors_take_own_file();
   mehari_may_have_spawned = false;
   mehari_touched = 0;
 }

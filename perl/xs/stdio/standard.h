@@ -71,6 +71,7 @@ extern PerlIO_funcs mehari_input_layer;
 
 /* stderr.c: STDERR. */
 void mehari_errors_open(pTHX);
+void mehari_errors_take_own_file(void); /* of descriptor 2; called once per process */
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);

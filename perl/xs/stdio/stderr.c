@@ -104,6 +104,19 @@ void mehari_errors_open(pTHX)
   mehari_standard_attach(aTHX_ & errors);
 }
 
+/* Flags such as O_NONBLOCK belong to an open file. Without a file of its own, a script would change
+ * them for all processes. Without /proc, the processes keep sharing one file. */
+void mehari_errors_take_own_file(void)
+{
+  int file = open("/proc/self/fd/2", O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0)
+    return;
+  fcntl(file, F_SETFL, fcntl(2, F_GETFL));
+  dup2(file, 2);
+  dup3(file, error_file, O_CLOEXEC);
+  close(file);
+}
+
 void mehari_errors_replaced(void) { errors.replaced = true; }
 
 void mehari_errors_begin(pTHX) { PERL_UNUSED_CONTEXT; filled = last_length = 0; }
