@@ -349,6 +349,25 @@ static void end_tapped(pTHX)
     finish();
 }
 
+/* As under mod_perl, code in the worker may print nothing. The response is then what the code has
+ * set in its request object. If a script has set the status of an error, the error page is the
+ * response, and the result is true. */
+static bool ends_with_error_page(void)
+{
+  const mehari_request *frame = mehari_now.frame;
+  if (mehari_out.filled || !mehari_is_for_interpreter(frame))
+    return false;
+  int status = mehari_rec_of_head()->status;
+  mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+  if (mehari_parse_headers && (!status || status == 200))
+    mehari_logf(MEHARI_LOG_WARN, "the script printed nothing: %.*s", (int)name.length, name.at);
+  mehari_parse_headers = false;
+  if (frame->task == MEHARI_TASK_HANDLER || status < 400)
+    return false;
+  mehari_output_error(status);
+  return true;
+}
+
 void mehari_output_end(pTHX)
 {
   mehari_stdout_flush(aTHX);
@@ -372,6 +391,8 @@ void mehari_output_end(pTHX)
   mehari_out_drain();
   size_t skip = 0;
   if (mehari_out.phase == HEAD_OPEN) {
+    if (ends_with_error_page())
+      return;
     ssize_t head = mehari_out_settle();
     if (head < 0) {
       mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
