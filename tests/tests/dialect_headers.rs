@@ -286,6 +286,57 @@ fn expiry_of_a_304_is_that_of_the_file_and_no_expiry_is_in_the_past() {
 }
 
 #[test]
+fn expiry_adds_its_age_to_the_cache_control_of_a_program_as_in_apache() {
+    let program = |head: &str| {
+        format!("#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n{head}\\n\\nx\";\n")
+    };
+    let handler = |place: &str, sets: &str| {
+        format!(
+            "<Location /{place}>\nSetHandler modperl\nPerlResponseHandler 'sub {{ my $r = shift; \
+             {sets} $r->content_type(q(text/plain)); $r->print(1); 0 }}'\n</Location>\n"
+        )
+    };
+    let site = || {
+        Server::builder()
+            .file("cgi/one.pl", &program("Cache-Control: private"))
+            .file(
+                "cgi/two.pl",
+                &program("Cache-Control: private\\nCache-Control: no-transform"),
+            )
+            .file(
+                "cgi/own.pl",
+                &program("Cache-Control: no-cache\\nExpires: 0"),
+            )
+            .conf(&format!(
+                "LoadModule expires_module /usr/lib/apache2/modules/mod_expires.so\n\
+                 PerlModule Apache2::RequestRec Apache2::RequestIO APR::Table\n\
+                 ExpiresActive On\nExpiresDefault A60\nScriptAlias /cgi/ @ROOT@/cgi/\n{}{}",
+                handler(
+                    "out",
+                    "$r->headers_out->add(q(Cache-Control), $_) for qw(private no-transform);"
+                ),
+                handler(
+                    "err",
+                    "$r->err_headers_out->set(q(Cache-Control), q(private));"
+                ),
+            ))
+    };
+    let pair = Pair::start(site);
+    for (target, expected) in [
+        ("/cgi/one.pl", "private, max-age=60"),
+        ("/cgi/two.pl", "private, no-transform, max-age=60"),
+        ("/cgi/own.pl", "no-cache"),
+        ("/out", "private, max-age=60, no-transform"),
+        ("/err", "private, max-age=60"),
+    ] {
+        for server in pair.servers() {
+            let answer = server.get(target);
+            assert_eq!(answer.all("cache-control").join(", "), expected, "{target}");
+        }
+    }
+}
+
+#[test]
 fn rules_know_the_path_of_an_index_and_the_date_of_a_program_as_in_apache() {
     let site = || {
         let site = site().conf(

@@ -369,10 +369,11 @@ fn add_expiry(expires: &Expires, file: &[u8], surviving: &Fields, fields: &mut F
     // As in Apache, a time in the past is now.
     let until = (from + expiry.after).max(now);
     let left = until.duration_since(now).unwrap_or(Duration::ZERO);
-    // A program's own Cache-Control is not changed.
-    if field("cache-control").is_none() {
-        let value = format!("max-age={}", left.as_secs()).into_bytes();
-        fields.push((b"Cache-Control".to_vec(), value));
+    let age = format!("max-age={}", left.as_secs()).into_bytes();
+    let mut names = fields.iter_mut();
+    match names.find(|(name, _)| name.eq_ignore_ascii_case(b"cache-control")) {
+        Some((_, value)) => *value = [&value[..], b", ", &age].concat(),
+        None => fields.push((b"Cache-Control".to_vec(), age)),
     }
     let date = httpdate::fmt_http_date(until).into_bytes();
     fields.push((b"Expires".to_vec(), date));
