@@ -353,3 +353,60 @@ fn folders_redirect_to_their_slash_and_to_their_index_as_in_apache() {
     assert_eq!(pair.ours().get("/on/").status, 302);
     assert_eq!(pair.ours().get("/perl/below").status, 301);
 }
+
+#[test]
+fn query_of_an_index_or_a_fallback_comes_before_that_of_the_request_as_in_apache() {
+    const SHOWS: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\", \
+        join(' ', map { $_ // '-' } @ENV{qw(QUERY_STRING REQUEST_URI SCRIPT_NAME PATH_INFO)});\n";
+    let program = "Options +ExecCGI +Includes\nAddHandler cgi-script .pl\n";
+    let site = || {
+        Server::builder()
+            .file("htdocs/fallback/shows.pl", SHOWS)
+            .file("htdocs/index/shows.pl", SHOWS)
+            .file("htdocs/ruled/shows.pl", SHOWS)
+            .file("htdocs/redirected/shows.pl", SHOWS)
+            .file(
+                "htdocs/index/page.shtml",
+                "[<!--#include virtual=\"/fallback/missing?v=1\" -->]",
+            )
+            .conf(&format!(
+                "<Directory @ROOT@/htdocs>\n{program}</Directory>\n\
+                 <Directory @ROOT@/htdocs/fallback>\nFallbackResource /fallback/shows.pl?a=b\n\
+                 </Directory>\n\
+                 <Directory @ROOT@/htdocs/index>\nDirectoryIndex none.pl?1 shows.pl?a=b\n\
+                 SetOutputFilter INCLUDES\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/ruled>\nDirectoryIndex none.pl?1 shows.pl?a=b\n\
+                 RewriteEngine On\nRewriteRule nothing -\n</Directory>\n\
+                 <Directory @ROOT@/htdocs/redirected>\nDirectoryIndex shows.pl?a=b\n\
+                 DirectoryIndexRedirect On\n</Directory>\n"
+            ))
+    };
+    let pair = Pair::start(site);
+    for target in [
+        "/fallback/missing",
+        "/fallback/missing?",
+        "/fallback/missing?q=1",
+        "/fallback/missing/more?q=1",
+        "/index/",
+        "/index/?q=1",
+        "/index/page.shtml",
+        "/ruled/",
+        "/ruled/?q=1",
+        "/redirected/",
+        "/redirected/?q=1",
+    ] {
+        let seen: Vec<_> = (pair.servers())
+            .map(|server| {
+                let answer = server.get(target);
+                let place = answer.field("location").unwrap_or_default();
+                let path = place
+                    .split_once("/redirected/")
+                    .map(|(_, name)| name.to_owned());
+                let shown = path.unwrap_or_else(|| answer.text());
+                (answer.status, shown)
+            })
+            .collect();
+        assert!(seen.iter().all(|one| *one == seen[0]), "{target}: {seen:?}");
+        assert!(seen[0].0 < 400, "{target}: {seen:?}");
+    }
+}

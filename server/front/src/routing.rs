@@ -52,15 +52,23 @@ pub struct Route {
     /// Whether this is an index or a fallback with other settings than the place that names it. As
     /// in Apache, access to it is then checked as for a sub-request, whose method is GET.
     pub is_looked_up: bool,
-    /// The decoded path of the index, the fallback or the program of an `Action`. `None`: the
-    /// request's own path.
-    pub led_to: Option<Box<[u8]>>,
+    /// The index, the fallback or the program of an `Action`. `None`: the request's own path.
+    pub led_to: Option<Box<LedTo>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
     /// The folder whose index this is. Perl's handlers before the response see the folder.
     pub index_of: Option<Box<IndexedFolder>>,
     /// The state of the program's file. `None` before the second search for this path.
     pub file_mark: Option<FileMark>,
+}
+
+/// A path that takes the place of the request's own path.
+#[derive(Debug, Clone)]
+pub struct LedTo {
+    /// Decoded.
+    pub path: Vec<u8>,
+    /// The query in the configuration. The request's own query follows it.
+    pub query: Option<Box<[u8]>>,
 }
 
 /// A file for which the program of an `Action` runs.
@@ -114,6 +122,16 @@ impl Route {
             index_of: None,
             file_mark: None,
         }
+    }
+
+    /// Returns the decoded path that takes the place of the request's own path.
+    pub fn led_path(&self) -> Option<&[u8]> {
+        self.led_to.as_ref().map(|to| &to.path[..])
+    }
+
+    /// Returns the query that comes before the request's own query.
+    pub fn led_query(&self) -> Option<&[u8]> {
+        self.led_to.as_ref()?.query.as_deref()
     }
 
     /// Whether conditions of an `<If>` decide about the settings of this route, or of a place that

@@ -71,7 +71,7 @@ pub fn of_response<'r>(
     variables.set_env = &settings.programs.set_env;
     variables.perl_env = perl_env(context, host);
     if let Some(route) = context.route.as_deref() {
-        variables.path = route.led_to.as_deref();
+        variables.path = route.led_path();
         variables.file = &route.file;
         variables.path_info = &route.path_info;
     }

@@ -98,7 +98,9 @@ impl Evaluation<'_> {
             } else {
                 &folder
             };
-            let path = [start, &percent::encode_path(name.as_bytes())].concat();
+            let end = name.find('?').unwrap_or(name.len());
+            let encoded = percent::encode_path(&name.as_bytes()[..end]);
+            let path = [start, &encoded, &name.as_bytes()[end..]].concat();
             match self.candidate(self.with_query(path), route, rule_state)? {
                 Candidate::Found(target, _) if settings.files.index_redirect.is_some() => {
                     return Ok(IndexChoice::Decided(moved_to_index(route, &target)));

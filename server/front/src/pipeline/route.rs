@@ -25,6 +25,7 @@ pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> 
     let settings = &route.settings;
     let is_open = !settings.is_checked_first()
         && route.intermediate_settings.is_empty()
+        && route.led_query().is_none()
         && !matches!(
             route.outcome,
             RouteOutcome::Negotiated(_) | RouteOutcome::Indexed

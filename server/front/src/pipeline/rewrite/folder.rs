@@ -24,7 +24,7 @@ impl Evaluation<'_> {
         let settings = &route.settings;
         let rewriting = &settings.rules.rewriting;
         // An index or a fallback has a path of its own.
-        let own = route.led_to.as_deref().unwrap_or(&path.merged);
+        let own = route.led_path().unwrap_or(&path.merged);
         let mapping = rule_state.as_ref().map(|state| &state.mapping);
         let is_finished = mapping.is_some_and(|mapping| {
             matches!(mapping.destination, Some(Destination::BackEnd(_)))

@@ -5,9 +5,10 @@
 
 use super::{Decision, Need, UncheckedPassword};
 use crate::pipeline::negotiate::Negotiated;
+use crate::pipeline::rewrite::joined;
 use crate::request::rule_state::{Checked, Destination, RuleState, Stage};
 use crate::request::variables::ExpressionVariables;
-use crate::request::Request;
+use crate::request::{query_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::{Handler, Host, Phase, PlaceRules, Settings, Site};
@@ -55,7 +56,8 @@ pub fn evaluate(
     let settings = &route.settings;
     let is_checked = settings.is_checked_first()
         || settings.left_rules().place != PlaceRules::Settled
-        || !route.intermediate_settings.is_empty();
+        || !route.intermediate_settings.is_empty()
+        || route.led_query().is_some();
     if !is_checked && !is_negotiated {
         return Ok(Decision::To(route));
     }
@@ -256,6 +258,10 @@ impl Evaluation<'_> {
         mut route: Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
+        if let Some(own) = route.led_query() {
+            let query = joined(self.request, own, query_of(self.request.resource));
+            rule_state.get_or_insert_with(Default::default).query = Some(query);
+        }
         let settings = route.settings.clone();
         let left = settings.left_rules();
         let is_left = left.variables || left.place != PlaceRules::Settled;
@@ -282,7 +288,7 @@ impl Evaluation<'_> {
             ExpressionVariables::new(self.request, self.host, state, &self.shared.lookups.maps);
         // An intermediate place, such as the folder of an index, has the request's own path.
         let is_final = std::ptr::eq(settings, &*route.settings);
-        variables.path = route.led_to.as_deref().filter(|_| is_final);
+        variables.path = route.led_path().filter(|_| is_final);
         variables.file = &route.file;
         variables.path_info = &route.path_info;
         variables.perl_env = self.host.perl_env(settings, phase);

@@ -17,7 +17,8 @@ use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
 use crate::routing::walk::{self, ExistingPath, WalkedPath};
-use crate::routing::{program, proxied, variants, ActedFor, Acting, Route, RouteOutcome};
+use crate::routing::{program, proxied, variants, ActedFor, Acting, LedTo, Route, RouteOutcome};
+use folder::Lead;
 use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
@@ -68,7 +69,7 @@ pub(super) struct Search<'s> {
     /// Whether Apache would make a sub-request for the path: an index or a fallback.
     pub(super) is_lookup: bool,
     /// The path to which the search has continued.
-    led_to: Option<Box<[u8]>>,
+    led_to: Option<Box<LedTo>>,
     action: Option<Box<ActedFor>>,
     /// The first folder whose index was found.
     index_of: Option<Box<IndexedFolder>>,
@@ -180,24 +181,28 @@ impl<'s> Search<'s> {
     /// Continues as if `path` had been requested. The access rules of `path` and of `from` are both
     /// evaluated later.
     fn continue_with(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
-        self.leave(from, None, &path);
-        self.find(path)
+        let to = Lead { path, query: None };
+        self.leave(from, None, &to);
+        self.find(to.path)
     }
 
     /// Does the same for an index or a fallback, which Apache looks up by a sub-request.
-    fn look_up(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
-        self.leave(from, Some(from.clone()), &path);
-        self.find(path)
+    fn look_up(&mut self, from: &Arc<Settings>, to: Lead) -> Result<Route, Problem> {
+        self.leave(from, Some(from.clone()), &to);
+        self.find(to.path)
     }
 
-    fn leave(&mut self, from: &Arc<Settings>, looked_up_from: Option<Arc<Settings>>, to: &Path) {
+    fn leave(&mut self, from: &Arc<Settings>, looked_up_from: Option<Arc<Settings>>, to: &Lead) {
         if from.is_guarded() || from.is_undecided() {
             self.intermediate_settings.push(from.clone());
         }
         self.handler = None;
         self.is_lookup = looked_up_from.is_some();
         self.looked_up_from = looked_up_from;
-        self.led_to = Some(to.merged.as_slice().into());
+        self.led_to = Some(Box::new(LedTo {
+            path: to.path.merged.clone(),
+            query: to.query.clone(),
+        }));
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {

@@ -112,8 +112,8 @@ impl Search<'_> {
         let mut names = settings.files.directory_index.iter();
         names.any(|name| {
             in_folder(&path.merged, name).is_some_and(|index| {
-                let mapped = map(&self.host.mapping, &index.merged).file;
-                self.settings_of_lookup(&index.merged, &mapped)
+                let mapped = map(&self.host.mapping, &index.path.merged).file;
+                self.settings_of_lookup(&index.path.merged, &mapped)
                     .is_ok_and(may_refuse)
             })
         })
@@ -147,17 +147,18 @@ impl Search<'_> {
         let mut names = settings.files.directory_index.iter();
         let index = names.find_map(|name| {
             let index = in_folder(&path.merged, name)?;
-            if self.index_exists(&index) || self.index_is_negotiated(&index) {
+            if self.index_exists(&index.path) || self.index_is_negotiated(&index.path) {
                 return Some(index);
             }
             // As in Apache, a missing name has its fallback before the next name is tried.
-            let mapping = map(&self.host.mapping, &index.merged);
-            let settings = self.settings_of_lookup(&index.merged, &mapping.file).ok()?;
-            self.fallback(&settings, &index, &mapping.file, mapping.script)
+            let mapping = map(&self.host.mapping, &index.path.merged);
+            let settings = self.settings_of_lookup(&index.path.merged, &mapping.file);
+            let settings = settings.ok()?;
+            self.fallback(&settings, &index.path, &mapping.file, mapping.script)
         })?;
         if let Some(status) = settings.files.index_redirect {
             let moved = RouteOutcome::Moved(MovedFolder {
-                to: percent::encode_path(&index.merged),
+                to: percent::encode_path(&index.path.merged),
                 status,
                 keeps_query: false,
             });
@@ -254,23 +255,34 @@ impl Search<'_> {
         path: &Path,
         mapped: &[u8],
         alias_script: bool,
-    ) -> Option<Path> {
+    ) -> Option<Lead> {
         let folder = memchr::memrchr(b'/', &path.merged).map_or(0, |end| end + 1);
         let fallback = in_folder(&path.merged[..folder], settings.files.fallback.as_ref()?)?;
         let walked = walk::walk(mapped, |file| self.look(file)).path;
         let has_handler = alias_script || program::configured(settings, &walked).is_some();
-        let leads_on = !has_handler && fallback.merged != path.merged;
-        (leads_on && self.index_exists(&fallback)).then_some(fallback)
+        let leads_on = !has_handler && fallback.path.merged != path.merged;
+        (leads_on && self.index_exists(&fallback.path)).then_some(fallback)
     }
 }
 
-/// Returns the path of an index or a fallback. `name` is relative to the folder, or absolute.
-fn in_folder(folder: &[u8], name: &str) -> Option<Path> {
+/// The path of an index or a fallback, and the query that follows the path in the configuration.
+pub(super) struct Lead {
+    pub(super) path: Path,
+    pub(super) query: Option<Box<[u8]>>,
+}
+
+/// Returns where an index or a fallback leads. `name` is relative to the folder, or absolute.
+fn in_folder(folder: &[u8], name: &str) -> Option<Lead> {
+    let (name, query) = match name.split_once('?') {
+        Some((name, query)) => (name, Some(query.as_bytes().into())),
+        None => (name, None),
+    };
     let mut raw = if name.starts_with('/') {
         Vec::new()
     } else {
         percent::encode_path(folder)
     };
     raw.extend_from_slice(&percent::encode_path(name.as_bytes()));
-    Path::decode(&raw).ok()
+    let path = Path::decode(&raw).ok()?;
+    Some(Lead { path, query })
 }
