@@ -137,6 +137,9 @@ static inline void mehari_await_main(pTHX)
   PERL_SET_PHASE(PERL_PHASE_START);
 }
 
+/* Leaves the block, and with it the scope of the `my` variables. perl.c (my_exit_jump). READ. */
+static inline void mehari_leave_block_of_main(pTHX) { dounwind(-1); }
+
 static inline void mehari_begin_check(pTHX) { PERL_SET_PHASE(PERL_PHASE_CHECK); }
 static inline void mehari_begin_init(pTHX) { PERL_SET_PHASE(PERL_PHASE_INIT); }
 static inline void mehari_begin_run(pTHX) { PERL_SET_PHASE(PERL_PHASE_RUN); }
@@ -150,7 +153,7 @@ static inline void mehari_leave_main(pTHX) { CvDEPTH(PL_main_cv) = 0; }
  * PL_main_root and must not free it a second time with the sub. perl.c (perl_destruct). READ. */
 static inline void mehari_give_main_away(pTHX)
 {
-  dounwind(-1);
+  mehari_leave_block_of_main(aTHX);
   CvROOT(PL_main_cv) = NULL;
   CvSTART(PL_main_cv) = NULL;
 }

@@ -360,7 +360,7 @@ static bool ends_with_error_page(void)
   int status = mehari_rec_of_head()->status;
   mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
   if (mehari_parse_headers && (!status || status == 200))
-    mehari_logf(MEHARI_LOG_WARN, "the script printed nothing: %.*s", (int)name.length, name.at);
+    mehari_logf(MEHARI_LOG_WARN, "the script printed no header and no text: %.*s", (int)name.length, name.at);
   mehari_parse_headers = false;
   if (frame->task == MEHARI_TASK_HANDLER || status < 400)
     return false;

@@ -26,6 +26,10 @@ static void run_blocks(pTHX_ AV *blocks)
   }
 }
 
+static SSize_t count_end_blocks(pTHX) { return PL_endav ? av_top_index(PL_endav) + 1 : 0; }
+
+static bool has_blocks_to_run(pTHX) { return count_end_blocks(aTHX) && !mehari_ends_are_idle(aTHX_ PL_endav); }
+
 static void run_as_main(pTHX_ void *argument)
 {
   mehari_script *script = argument;
@@ -36,6 +40,9 @@ static void run_as_main(pTHX_ void *argument)
   mehari_begin_run(aTHX);
   mehari_become_main(aTHX_ script->code);
   CALLRUNOPS(aTHX);
+  /* Perl destroys the main program's `my` variables before the END blocks, as `exit` does here. */
+  if (has_blocks_to_run(aTHX))
+    mehari_leave_block_of_main(aTHX);
 }
 
 /* Ends the program in place of the sub's last op, which would return from a call that was never
@@ -48,12 +55,10 @@ static OP *end_of_program(pTHX)
 
 /* ---- the end of a program ---- */
 
-static SSize_t count_end_blocks(pTHX) { return PL_endav ? av_top_index(PL_endav) + 1 : 0; }
-
 /* With `leaves_idle`, leaves blocks that would do nothing in the list. */
 static void run_end_blocks(pTHX_ bool leaves_idle)
 {
-  while (count_end_blocks(aTHX) && !(leaves_idle && mehari_ends_are_idle(aTHX_ PL_endav))) {
+  while (leaves_idle ? has_blocks_to_run(aTHX) : count_end_blocks(aTHX) > 0) {
     SV *block = av_shift(PL_endav);
     dSP;
     PUSHMARK(SP);

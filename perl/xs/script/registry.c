@@ -288,9 +288,14 @@ static void answer_without_running(pTHX_ int status)
 {
   if (mehari_in_child)
     mehari_child_leave(aTHX_ status ? 255 : 0);
-  if (status) {
+  if (!status && !mehari_output_bytes()) {
+    mehari_text file = mehari_request_text(MEHARI_TEXT_TASK);
+    mehari_logf(MEHARI_LOG_ERROR, "premature end of script headers: %.*s", (int)file.length, file.at);
+    status = 500;
+  }
+  if (status)
     mehari_rec_fail(aTHX_ status);
-  } else
+  else
     mehari_output_end(aTHX);
 }
 
