@@ -125,7 +125,8 @@ pub const GROUP: Group = Group {
             "FallbackResource",
             words("URL-PATH|disabled", 1, 1),
             "The URL path that answers if the requested file does not exist. A relative path is a \
-             path in the folder of the requested path.",
+             path in the folder of the requested path. A query after the path comes before the \
+             request's own query.",
             |target, arguments| {
                 let path = arguments.filled(0)?;
                 let path = (!path.eq_ignore_ascii_case("disabled")).then(|| path.to_string());
