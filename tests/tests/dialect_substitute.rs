@@ -193,6 +193,59 @@ fn changed_response_is_compressed_behind_the_change() {
     }
 }
 
+/// The front makes these responses itself: pages with elements, and the listing of a folder.
+#[test]
+fn pages_of_the_front_are_compressed_as_in_apache() {
+    let text = "text ".repeat(1000);
+    let page = format!("<!--#echo var=\"DOCUMENT_NAME\" --> {text}");
+    let site = || {
+        let mut builder = Server::builder().file("htdocs/page.shtml", &page).conf(
+            "LoadModule filter_module /usr/lib/apache2/modules/mod_filter.so\n\
+             LoadModule deflate_module /usr/lib/apache2/modules/mod_deflate.so\n\
+             AddType text/html .shtml\n\
+             <Directory @ROOT@/htdocs>\nOptions +Includes +Indexes\n\
+             AddOutputFilter INCLUDES .shtml\nAddOutputFilterByType DEFLATE text/html\n\
+             </Directory>\n\
+             Alias /set @ROOT@/htdocs\n<Location /set>\n\
+             SetOutputFilter INCLUDES;DEFLATE\n</Location>\n\
+             Alias /bare @ROOT@/htdocs\n<Location /bare>\nSetEnv no-gzip 1\n</Location>\n",
+        );
+        for number in 0..40 {
+            builder = builder.file(&format!("htdocs/listed/{number}.txt"), "x");
+        }
+        builder
+    };
+    let pair = Pair::start(site);
+    for target in [
+        "/page.shtml",
+        "/set/page.shtml",
+        "/bare/page.shtml",
+        "/listed/",
+    ] {
+        for accepted in ["", "gzip", "gzip;q=0", "identity", "br, gzip"] {
+            let request = Request::get(target).field("Accept-Encoding", accepted);
+            let seen: Vec<_> = (pair.servers())
+                .map(|server| {
+                    let answer = server.send(&request);
+                    let coding = answer.field("content-encoding");
+                    let decoded = match coding.as_deref() {
+                        Some("gzip") => gunzipped(&answer.body),
+                        _ => answer.text(),
+                    };
+                    // Each server has a listing of its own.
+                    let shown = decoded.contains(&text) || decoded.contains("39.txt");
+                    assert!(shown, "{target} {accepted}: {decoded}");
+                    (answer.status, coding, answer.all("vary"))
+                })
+                .collect();
+            assert!(
+                seen.iter().all(|one| *one == seen[0]),
+                "{target} {accepted}: {seen:?}"
+            );
+        }
+    }
+}
+
 /// Decodes with the program gzip, which every Debian has.
 fn gunzipped(bytes: &[u8]) -> String {
     let mut child = Command::new("gzip")

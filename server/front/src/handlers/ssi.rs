@@ -331,8 +331,10 @@ fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
-    let media_type = resource.media_type().unwrap_or("text/html");
-    let mut lines = format!("Content-Type: {media_type}\r\n");
+    let mut lines = String::new();
+    if let Some(media_type) = resource.media_type() {
+        lines.push_str(&format!("Content-Type: {media_type}\r\n"));
+    }
     if let Some(language) = resource.language() {
         lines.push_str(&format!("Content-Language: {language}\r\n"));
     }

@@ -4,7 +4,7 @@
 use super::client::ClientStream;
 use crate::content::includes::mode;
 use crate::content::media::type_by_name;
-use crate::content::Answer;
+use crate::content::{Answer, Content};
 use crate::filters::{self, Editor, Plan, IN_PLACE};
 use crate::handlers::through::Before;
 use crate::handlers::{fault, ssi, Backend, Fault, Filtered, HandlerOutcome};
@@ -22,18 +22,26 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Returns an answer of the front, as a back end if the rules of `Substitute` change the answer.
+/// Returns an answer of the front, as a back end if the rules of `Substitute` or a compression apply
+/// to the answer. Files are compressed elsewhere, once for all requests.
 pub fn answered(
     request: &Request<'_>,
     file: &[u8],
     settings: &Settings,
     answer: Answer,
 ) -> HandlerOutcome {
-    let lines = || answer.lines().concat();
-    let is_edited = !settings.output.substitutions.are_off()
-        && !answer.is_of_server()
-        && filters::edits(request, file, settings, answer.status, &lines());
-    if is_edited {
+    let output = &settings.output;
+    if answer.is_of_server() || output.substitutions.are_off() && output.compression.is_off() {
+        return HandlerOutcome::Answer(answer);
+    }
+    let (status, lines) = (answer.status, answer.lines().concat());
+    let length = match &answer.content {
+        Content::Bytes(bytes) => Some(bytes.len() as u64),
+        _ => None,
+    };
+    let is_planned =
+        length.is_some() && filters::plan(request, settings, status, &lines, length).is_some();
+    if is_planned || filters::edits(request, file, settings, status, &lines) {
         HandlerOutcome::Backend(Backend::answered(answer))
     } else {
         HandlerOutcome::Answer(answer)
