@@ -103,6 +103,39 @@ fn response_with_a_cookie_is_never_sent_to_another_client() {
     assert_eq!(kept.field("Set-Cookie"), None);
 }
 
+/// `Header` rules may depend on the client, also when its request revalidates the page.
+#[test]
+fn revalidated_page_has_only_the_fields_of_its_program() {
+    let server = start(
+        "<Location /fork>\nSetEnvIf Origin \"^(https://[a-z]+\\.example)$\" ORIGIN=$1\n\
+         Header set Access-Control-Allow-Origin \"%{ORIGIN}e\" env=ORIGIN\n\
+         Header add X-Added rule\nHeader append X-Said rule\n</Location>\n",
+    );
+    let page = target("origin", &[FRESH, "ETag: \"a\""]);
+    let get = |fields: &[(&str, &str)], expected: &str, allowed: Option<&str>| {
+        let fields = fields.iter();
+        let request = fields.fold(Request::get(&page), |request, (name, value)| {
+            request.field(name, value)
+        });
+        let answer = server.send(&request);
+        check(&answer, 1, expected);
+        let allows = answer.field("Access-Control-Allow-Origin");
+        assert_eq!(allows.as_deref(), allowed, "{expected}");
+        assert_eq!(answer.all("X-Added"), ["rule"], "{expected}");
+        assert_eq!(answer.all("X-Said"), ["rule"], "{expected}");
+    };
+    let (again, origin) = (("Cache-Control", "max-age=0"), "https://evil.example");
+    get(&[], "MISS", None);
+    get(&[("Origin", origin), again], "REVALIDATE", Some(origin));
+    get(&[], "HIT", None);
+    get(
+        &[("Origin", "https://a.example"), again],
+        "REVALIDATE",
+        Some("https://a.example"),
+    );
+    get(&[], "HIT", None);
+}
+
 /// The host name of the request is part of the cache key. The program sees no other host name.
 #[test]
 fn pages_are_cached_by_the_host_name_that_their_program_sees() {

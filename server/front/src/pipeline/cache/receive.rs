@@ -10,9 +10,10 @@ use crate::pipeline::headers::{self, Unruled};
 use crate::pipeline::{respond, RequestContext};
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_cache::{field, fields, Arrival, Page, Terms};
+use mehari_cache::{field, fields, Page, Terms};
+use mehari_config::CacheRules;
 use mehari_http::header_block::HeaderBlock;
-use mehari_pool::Head;
+use mehari_pool::{Head, UNMARKED};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
@@ -61,6 +62,18 @@ pub fn receive(
         FillPurpose::Settled => return None,
         FillPurpose::Fill(old) => old.clone(),
     };
+    if let (304, Some(old)) = (status, &old) {
+        let own = own_lines(&head.lines, lines);
+        let page = update_page(shared, context, request, &fill_lock, old, own);
+        return Some(answer::answer_with_page(
+            shared,
+            context,
+            request,
+            &route,
+            &page,
+            CacheStatus::Revalidate,
+        ));
+    }
     // The page as the client sees it, after `Header` and `Expires` rules.
     let unruled = Unruled {
         status,
@@ -77,17 +90,6 @@ pub fn receive(
     let said = ruled.as_deref().unwrap_or(&head.lines);
     let arrival = fill_lock.arrival(said);
     let now = arrival.at;
-    if let (304, Some(old)) = (status, &old) {
-        let page = update_page(shared, request, &fill_lock, old, said, arrival);
-        return Some(answer::answer_with_page(
-            shared,
-            context,
-            request,
-            &route,
-            &page,
-            CacheStatus::Revalidate,
-        ));
-    }
     if status >= 500 {
         // A usable old page is sent and stays in the cache, and a later request asks the program
         // again.
@@ -119,7 +121,7 @@ pub fn receive(
         Ok(terms) if fits => {
             let page = Page {
                 status,
-                lines: dated(kept_lines(&head.lines, lines, &rules.ignore_headers), now),
+                lines: kept_lines(&dated(own_lines(&head.lines, lines), now), rules),
                 body: Default::default(),
                 since: now,
                 terms,
@@ -183,24 +185,34 @@ fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u
 }
 
 /// Replaces the old page by the page with the fields of a 304 (RFC 9111 section 4.3.4). Returns the
-/// new page.
+/// new page. `own`: the program's fields. Like the page of a first response, the new page has only
+/// the program's fields, because `Header` rules may add fields that are for a single client.
 fn update_page(
     shared: &Rc<Shared>,
+    context: &RequestContext,
     request: &Request<'_>,
     fill_lock: &FillLock,
     old: &Rc<Page>,
-    said: &[u8],
-    arrival: Arrival,
+    own: Vec<u8>,
 ) -> Rc<Page> {
     let rules = &fill_lock.route.settings.cache;
-    let lines = old.update_header(&dated(said.to_vec(), arrival.at));
+    let arrival = fill_lock.arrival(&own);
+    let lines = old.update_header(&dated(own, arrival.at));
+    let unruled = Unruled {
+        status: old.status,
+        lines: [&lines, &[]],
+        tables: Tables::Handler,
+        marks: &UNMARKED,
+        repeats_vary: false,
+    };
+    let ruled = headers::of_response(shared, context, || *request, unruled);
     let store = &shared.cache.store;
     match Terms::of(
         rules,
         &request.fields.table(),
         fill_lock.has_query,
         old.status,
-        &lines,
+        ruled.as_deref().unwrap_or(&lines),
         arrival,
     ) {
         Ok(mut terms) => {
@@ -208,7 +220,7 @@ fn update_page(
             // valid.
             terms.vary.clone_from(&old.terms.vary);
             let page = Rc::new(Page {
-                lines: without(&lines, &rules.ignore_headers, &OWN),
+                lines: kept_lines(&lines, rules),
                 since: arrival.at,
                 terms,
                 number: store.next_number(),
@@ -235,17 +247,19 @@ fn dated(mut lines: Vec<u8>, now: SystemTime) -> Vec<u8> {
     lines
 }
 
-fn kept_lines(block: &[u8], lines: &HeaderBlock, ignored: &[String]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(block.len());
-    lines.push_kept(block, &mut kept);
-    without(&kept, ignored, &OWN)
+/// Returns the lines of a program's response without those for the front.
+fn own_lines(block: &[u8], lines: &HeaderBlock) -> Vec<u8> {
+    let mut own = Vec::with_capacity(block.len());
+    lines.push_kept(block, &mut own);
+    own
 }
 
-fn without(lines: &[u8], ignored: &[String], own: &[&str]) -> Vec<u8> {
+/// Returns the lines that are kept with a page.
+fn kept_lines(lines: &[u8], rules: &CacheRules) -> Vec<u8> {
     let mut kept = Vec::with_capacity(lines.len());
     for (name, value) in fields(lines) {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        if own.iter().any(|other| is(other)) || ignored.iter().any(|other| is(other)) {
+        if OWN.into_iter().any(is) || rules.ignore_headers.iter().any(|other| is(other)) {
             continue;
         }
         kept.extend_from_slice(name);
