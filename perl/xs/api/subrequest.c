@@ -145,7 +145,7 @@ XS_INTERNAL(internal_redirect)
     if (sub)
       mehari_rec_run(aTHX_ sub);
   } else
-    mehari_rec_redirect(aTHX_ rec, target_of(aTHX_ rec, ST(1)), 0);
+    mehari_rec_redirect(aTHX_ rec, target_of(aTHX_ rec, ST(1)));
   PL_op = here;
   XSRETURN_EMPTY;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 19u
+#define MEHARI_VERSION 20u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -167,7 +167,8 @@ typedef struct {
    * the file. */
   uint64_t file_mark;
   uint64_t known; /* results of the parts of `Require` that need no user, two bits each */
-  uint16_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
+  uint8_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
+  uint8_t sends_file; /* 1: the front sends a file or a page, or a 404; else 0 */
   uint16_t includes; /* 1: files of this place may be pages with server-side includes; else 0 */
   uint32_t visit; /* the number of the frame, which tells the parts of a page apart */
   mehari_span body; /* MEHARI_BODY_MEMORY */

@@ -93,9 +93,11 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
     mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);
     return;
   }
-  /* The front sends the file of the path if a handler has declined. */
-  U8 task = rec->job.frame->task;
-  bool may_be_file = (is_chosen || !mehari_rec_is_translated(rec)) && (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && !mehari_rec_is_below_file(rec);
+  /* The front sends the file of the path if a handler has declined. It never sends the file of a
+   * program, a back end or a type map. */
+  const mehari_request *frame = rec->job.frame;
+  bool sends_file = frame->task == MEHARI_TASK_HANDLER || (frame->task == MEHARI_TASK_FRONT && (is_chosen || frame->sends_file));
+  bool may_be_file = (is_chosen || !mehari_rec_is_translated(rec)) && sends_file && !mehari_rec_is_below_file(rec);
   bool is_file = may_be_file && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
   if (is_file || !is_moved(rec))
     mehari_part_add(payload, MEHARI_PASS_FILE, text.at, text.length);

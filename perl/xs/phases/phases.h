@@ -17,7 +17,7 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
 /* Runs a sub-request. Its body follows the output printed so far. Returns OK or a status. */
 int mehari_rec_run(pTHX_ mehari_rec *sub);
 /* Lets another resource respond. `status`: the error's status, or 0. */
-void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status);
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target);
 /* Returns the code of a handler's name, or the name itself if no code is found. */
 SV *mehari_handler_code(pTHX_ SV *handler);
 /* Ends the current request with this status in place of the printed output. */

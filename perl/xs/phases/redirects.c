@@ -154,16 +154,26 @@ bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text 
   return count > DEEPEST;
 }
 
-void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target)
 {
+  /* The next question overwrites an answer that holds the target. */
+  SV *copy = newSVpvn_flags(target.at, target.length, SVs_TEMP);
+  target = mehari_text_of(aTHX_ copy);
   if (mehari_rec_is_too_deep(rec, "redirected within the server", target)) {
     mehari_rec_end(aTHX_ rec, 500);
     return;
   }
   mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
-  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .has_body = !status, .is_led = true});
-  if (frame)
-    mehari_rec_follow(aTHX_ rec, frame, status);
-  else
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .has_body = true, .is_led = true});
+  if (!frame)
     mehari_rec_end(aTHX_ rec, 404);
+  else if (frame->task == MEHARI_TASK_FRONT && !rec->main) {
+    /* The front continues, because it knows what responds at the path, and the path's rules. */
+    Safefree(frame);
+    mehari_rec_restate(aTHX_ rec);
+    SvREFCNT_dec(rec->redirect);
+    rec->redirect = newSVsv(copy);
+    mehari_rec_hand_back(aTHX_ rec, 0);
+  } else
+    mehari_rec_follow(aTHX_ rec, frame, 0);
 }

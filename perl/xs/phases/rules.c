@@ -242,28 +242,6 @@ int mehari_rec_authorize_again(pTHX_ mehari_rec *rec, uint64_t *known)
   return answer.frame->access_status == MEHARI_FIXUPS_GO_ON ? OK : answer.frame->access_status;
 }
 
-/* Continues with another path. If the front sends a file for the path, the front continues, because
- * it knows the rules for the response of the path. */
-static void redirect(pTHX_ mehari_rec *rec, mehari_text target)
-{
-  /* The next question overwrites the answer that holds the target. */
-  SV *copy = newSVpvn_flags(target.at, target.length, SVs_TEMP);
-  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
-  target = mehari_text_of(aTHX_ copy);
-  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .is_led = true});
-  bool is_fronts = frame && frame->task == MEHARI_TASK_FRONT && !(frame->flags & MEHARI_FLAG_PROGRAM);
-  Safefree(frame);
-  if (!is_fronts) {
-    /* The next request gets the fields as the handlers and the rules have left them. */
-    mehari_rec_restate(aTHX_ rec);
-    mehari_rec_redirect(aTHX_ rec, target, 0);
-    return;
-  }
-  SvREFCNT_dec(rec->redirect);
-  rec->redirect = newSVsv(copy);
-  mehari_rec_hand_back(aTHX_ rec, 0);
-}
-
 int mehari_rec_fix_up(pTHX_ mehari_rec *rec)
 {
   mehari_job answer;
@@ -283,8 +261,10 @@ int mehari_rec_fix_up(pTHX_ mehari_rec *rec)
     mehari_rec_hand_back(aTHX_ rec, 0);
     return DONE;
   case MEHARI_FIXUPS_ELSEWHERE:
+    /* The next request gets the fields as the handlers and the rules have left them. */
     take_fields(rec, &answer);
-    redirect(aTHX_ rec, target);
+    mehari_rec_restate(aTHX_ rec);
+    mehari_rec_redirect(aTHX_ rec, target);
     return DONE;
   default:
     mehari_rec_take_lines(rec, mehari_job_text(&answer, answer.frame->text[MEHARI_TEXT_CHALLENGE]));

@@ -155,6 +155,21 @@ static int print_file(pTHX_ mehari_rec *rec)
   return printed == MEHARI_PAGE_PLAIN ? print_bytes(aTHX_ rec) : printed;
 }
 
+/* Returns the status of a path at which the front sends no file. The file of a back end's program
+ * or of a type map may exist, and must not be shown. */
+static int status_without_file(pTHX_ mehari_rec *rec)
+{
+  struct stat found;
+  SV *name = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  if (!name || stat(SvPV_nolen(name), &found) < 0)
+    return errno == EACCES ? 403 : 404;
+  mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
+  if (S_ISREG(found.st_mode))
+    mehari_logf(MEHARI_LOG_ERROR, "a sub-request cannot ask what responds at %.*s: it runs files, CGI programs and Perl only",
+                uri.length > 200 ? 200 : (int)uri.length, uri.at);
+  return 403;
+}
+
 /* Whether the response comes from a program: a CGI program, or a script that runs in a process of
  * its own. */
 static bool is_program(const mehari_rec *rec)
@@ -197,7 +212,9 @@ static int run_within(pTHX_ mehari_rec *sub)
   case MEHARI_TASK_AUTO:
     return run_program(aTHX_ sub);
   case MEHARI_TASK_FRONT:
-    return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);
+    if (is_program(sub))
+      return run_program(aTHX_ sub);
+    return sub->job.frame->sends_file || mehari_is_changed(sub, MEHARI_REC_FILENAME) ? print_file(aTHX_ sub) : status_without_file(aTHX_ sub);
   case MEHARI_TASK_PSGI:
     sub->status = mehari_psgi_run_subrequest(aTHX);
     return OK;

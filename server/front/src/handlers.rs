@@ -44,15 +44,21 @@ pub enum HandlerOutcome {
     Acted(Box<ActingTarget>),
 }
 
-/// The program of an `Action`, and the request's body for the program.
+/// The target of an internal redirect that keeps the request's body.
 pub struct ActingTarget {
-    /// The percent-encoded path of the program and of the file, and the query.
+    /// The percent-encoded path and the query.
     pub target: Vec<u8>,
+    /// What an `Action` has redirected. `None`: Perl has redirected the request.
+    pub action: Option<RedirectingAction>,
+    pub body: Option<Spooled>,
+}
+
+/// An `Action` that leads a file to its program.
+pub struct RedirectingAction {
     /// The path of the file, and the query: REDIRECT_URL and REDIRECT_QUERY_STRING.
     pub from: Vec<u8>,
     /// The value of REDIRECT_HANDLER.
     pub name: String,
-    pub body: Option<Spooled>,
 }
 
 /// What a program or a back end sends first: the head of its response, or an order to the front.

@@ -32,6 +32,9 @@ pub enum Task<'a> {
         file: &'a [u8],
         /// Whether the file is a program, whose output the front sends.
         is_program: bool,
+        /// Whether the front sends the file or a 404, and not a back end's response, a variant, a
+        /// listing or another refusal.
+        is_file: bool,
         /// Whether the front sends the file's bytes unchanged, so that Perl's filters may process
         /// them.
         is_plain: bool,

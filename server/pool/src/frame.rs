@@ -126,6 +126,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         file_mark: call.path.file_mark,
         known: call.access.known,
         traced: call.trace.is_some().into(),
+        sends_file: matches!(call.task, Task::Front { is_file: true, .. }).into(),
         includes: call.path.has_includes.into(),
         visit: VISITS.fetch_add(1, Relaxed),
         login: login(call.access.login).0,

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 19;
+pub const VERSION: u32 = 20;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -224,7 +224,9 @@ pub struct Request {
     /// The verdicts on the parts of `Require` that need no user, with two bits for each.
     pub known: u64,
     /// 1: the worker reports the parts of the request's time. Otherwise 0.
-    pub traced: u16,
+    pub traced: u8,
+    /// 1: the front sends a file, perhaps with its includes processed, or a 404. Otherwise 0.
+    pub sends_file: u8,
     /// 1: files of this place may be pages with server-side includes. Otherwise 0.
     pub includes: u16,
     /// The number of the frame. The parts of a page with server-side includes have the id of the

@@ -30,6 +30,7 @@ mod places;
 mod psgi;
 mod said;
 mod server_life;
+mod sources;
 mod streams;
 mod subrequests;
 mod translations;

@@ -43,6 +43,7 @@ pub fn leave_program(call: &mut Call<'_>) {
         call.task = Task::Front {
             file,
             is_program: true,
+            is_file: false,
             is_plain: false,
         };
     }
@@ -346,6 +347,11 @@ fn task(route: &Route) -> Task<'_> {
         return Task::Front {
             file: &route.file,
             is_program: false,
+            is_file: match &route.outcome {
+                RouteOutcome::File(_) => true,
+                RouteOutcome::Refused(problem) => problem.status == 404,
+                _ => false,
+            },
             is_plain: route.is_plain_file(),
         };
     }

@@ -7,7 +7,7 @@ use crate::content::media;
 use crate::content::spool::Spooled;
 use crate::content::stat::{is_file, stat};
 use crate::content::{Answer, Content, FileTarget};
-use crate::handlers::{file, ssi, Backend, HandlerOutcome};
+use crate::handlers::{file, ssi, ActingTarget, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::{rules, start, status_page};
 use crate::request::rule_state::Destination;
@@ -47,7 +47,14 @@ fn carry_out(
     let error = Some(declined.status).filter(|status| *status >= 400);
     // A part of a page moves like a redirect, because only clients' requests are moved.
     if let Some(target) = declined.target.or(declined.moved) {
-        return HandlerOutcome::Elsewhere(target, error.unwrap_or(200));
+        return match error {
+            Some(error) => HandlerOutcome::Elsewhere(target, error),
+            None => HandlerOutcome::Acted(Box::new(ActingTarget {
+                target,
+                action: None,
+                body: body.map(|body| *body),
+            })),
+        };
     }
     // As in Apache, a refusal or redirect of the front keeps only the handlers' err_headers_out.
     let by_front = declined.status == 0 && declined.file.is_none();
@@ -325,11 +332,10 @@ fn page(
     let document = document
         .filter(|_| request.error().is_none())
         .and_then(|document| std::str::from_utf8(document).ok());
-    document
-        .and_then(|document| {
-            status_page::document_work(shared, request.virtual_host, status, document)
-        })
-        .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
+    match document {
+        Some(document) => status_page::document_work(status, document),
+        None => status_page::refusal(shared, request, settings, status),
+    }
 }
 
 /// Returns the line of a media type. `charset`: its default character set.

@@ -199,20 +199,34 @@ pub async fn redirect_internally<C: ClientStream>(
     status: u16,
 ) -> HandlerOutcome {
     let is_in_bounds = context.redirect(target, status, RedirectCause::Response, client.target());
-    start_redirected(client, context, is_in_bounds, None).await
+    let work = start_redirected(client, context, is_in_bounds, None).await;
+    match &work {
+        // As in Apache, an error document that redirects the client has failed.
+        HandlerOutcome::Answer(answer) if status >= 400 && answer.is_redirect() => {
+            page(client, context, status)
+        }
+        _ => work,
+    }
 }
 
-/// Starts the program of an `Action` in place of the handler, with the request's body.
+/// Starts the handler of another path, with the request's body: the program of an `Action`, or what
+/// responds at a path to which Perl has redirected the request.
 pub async fn act<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
     acting: ActingTarget,
 ) -> HandlerOutcome {
-    let state = context.rule_state.get_or_insert_with(Default::default);
-    state.set(b"HANDLER", acting.name.into_bytes());
-    let is_in_bounds = context.redirect(acting.target, 200, RedirectCause::Action, client.target());
-    if let Some(redirect) = &mut context.redirect {
-        redirect.from = Some(acting.from);
+    let (cause, from) = match acting.action {
+        Some(action) => {
+            let state = context.rule_state.get_or_insert_with(Default::default);
+            state.set(b"HANDLER", action.name.into_bytes());
+            (RedirectCause::Action, Some(action.from))
+        }
+        None => (RedirectCause::Handlers, None),
+    };
+    let is_in_bounds = context.redirect(acting.target, 200, cause, client.target());
+    if let (Some(redirect), Some(from)) = (&mut context.redirect, from) {
+        redirect.from = Some(from);
     }
     start_redirected(client, context, is_in_bounds, acting.body).await
 }

@@ -86,6 +86,10 @@ pub async fn answer<C: ClientStream>(
             if let Some(target) = declined.moved.take() {
                 follow(client, context, (target, declined.file.take()));
             }
+            // As in Apache, the response of the other target keeps err_headers_out.
+            if declined.target.is_some() && declined.status < 400 {
+                context.note_lines(&declined.lines);
+            }
             let (request, settings) = (client.request(context), context.settings.as_deref());
             let (shared, lines) = (client.shared(), declined.lines.clone());
             let marks = declined.marks.clone();

@@ -5,7 +5,7 @@ use crate::content::{page, Answer, FileTarget};
 use crate::filters::edits;
 use crate::handlers::file::coded;
 use crate::handlers::{cgi, console, perl, proxy, report, ssi};
-use crate::handlers::{ActingTarget, Backend, HandlerOutcome};
+use crate::handlers::{ActingTarget, Backend, HandlerOutcome, RedirectingAction};
 use crate::pipeline::filter;
 use crate::pipeline::included::Inside;
 use crate::pipeline::negotiate;
@@ -135,8 +135,10 @@ pub fn start_without_perl(
             let with_query = |path: Vec<u8>| joined(request, &path, request.query());
             return HandlerOutcome::Acted(Box::new(ActingTarget {
                 target: with_query([&acting.program[..], &acting.file].concat()),
-                from: with_query(acting.file.clone()),
-                name: acting.name.clone(),
+                action: Some(RedirectingAction {
+                    from: with_query(acting.file.clone()),
+                    name: acting.name.clone(),
+                }),
                 body: copied(&body),
             }));
         }

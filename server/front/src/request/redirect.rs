@@ -23,6 +23,9 @@ pub enum RedirectCause {
     Rule,
     /// The program of an `Action` responds in place of the handler. Method and body stay.
     Action,
+    /// Perl's handlers have chosen another resource, or a folder's rules behind them. Method and
+    /// body stay.
+    Handlers,
     /// A response names the resource, or the resource is an error page. The method becomes GET, and
     /// the body is dropped.
     Response,
