@@ -258,3 +258,79 @@ fn page_of_a_refusal_is_sent_if_it_lies_at_the_refusing_place() {
         }
     }
 }
+
+/// Rules of the refused places, and rules of the places of the error documents.
+const RULED: &str =
+    "PerlModule Apache2::RequestRec Apache2::RequestIO Apache2::Response Apache2::Filter\n\
+     <Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
+     <LocationMatch ^/(refused|limited)/>\n\
+     Header set X-Set refused\nHeader always set X-Always refused\n\
+     Header set Cache-Control \"public, max-age=600\"\n\
+     ErrorDocument 401 /errs/page.html\nErrorDocument 403 /errs/page.html\n\
+     ErrorDocument 404 /errs/page.html\nErrorDocument 413 /errs/page.html\n\
+     </LocationMatch>\n\
+     <Location /refused/403>\nRequire all denied\n</Location>\n\
+     <Location /refused/401>\nAuthType Basic\nAuthName a\nAuthUserFile @ROOT@/users\nRequire valid-user\n</Location>\n\
+     <Location /limited>\nLimitRequestBody 3\n</Location>\n\
+     <Location /refused/filtered>\nErrorDocument 404 /filtered/page.html\n</Location>\n\
+     <Location /refused/missing>\nErrorDocument 404 /errs/none.html\n</Location>\n\
+     <Location /refused/folder>\nErrorDocument 404 /errs/sub\n</Location>\n\
+     <Location /refused/index>\nErrorDocument 404 /errs/sub/\n</Location>\n\
+     <Location /refused/closed>\nErrorDocument 404 /errs/closed/page.html\n</Location>\n\
+     <Location /refused/parsed>\nErrorDocument 404 /errs/page.shtml\n</Location>\n\
+     <Location /refused/text>\nErrorDocument 404 \"a text\"\n</Location>\n\
+     <Location /refused/custom>\nSetHandler perl-script\n\
+     PerlResponseHandler 'sub { $_[0]->custom_response(404, q(/errs/page.html)); 404 }'\n</Location>\n\
+     <Location /refused/declined>\n\
+     PerlFixupHandler 'sub { $_[0]->custom_response(404, q(/errs/page.html)); 404 }'\n</Location>\n\
+     <Location /errs>\nOptions +Includes\nAddOutputFilter INCLUDES .shtml\nHeader set X-ESet document\nHeader always set X-EAlways document\n</Location>\n\
+     <Location /errs/closed>\nRequire all denied\n</Location>\n\
+     <Location /filtered>\n\
+     PerlOutputFilterHandler 'sub { my $f = shift; while ($f->read(my $text)) { $f->print(uc $text) } 0 }'\n\
+     </Location>\n";
+
+#[test]
+fn documents_of_errors_have_the_rules_of_their_own_places() {
+    let site = || {
+        Server::builder()
+            .file("users", "")
+            .file("htdocs/errs/page.html", "<p>sorry</p>")
+            .file(
+                "htdocs/errs/page.shtml",
+                "<p><!--#echo var=\"REDIRECT_STATUS\" --></p>",
+            )
+            .file("htdocs/errs/sub/index.html", "<p>index</p>")
+            .file("htdocs/errs/closed/page.html", "<p>closed</p>")
+            .file("htdocs/filtered/page.html", "<p>filtered</p>")
+            .file("htdocs/limited/page.txt", "a page")
+            .conf(RULED)
+    };
+    let servers = apache::beside(site);
+    let mut differences = Vec::new();
+    let mut requests = vec![Request::post("/limited/page.txt", "a long body")];
+    for place in [
+        "404", "403", "401", "filtered", "missing", "folder", "index", "closed", "text", "custom",
+        "declined", "parsed",
+    ] {
+        for method in ["GET", "HEAD", "POST"] {
+            requests.push(Request::new(method, &format!("/refused/{place}/x")));
+        }
+    }
+    for request in requests {
+        let said = |server: &Server| {
+            let answer = server.send(&request);
+            let names = ["X-Set", "X-Always", "X-ESet", "X-EAlways", "Cache-Control"];
+            let fields = names.map(|name| answer.all(name));
+            let text = answer.text();
+            let is_ours = text.starts_with("<p>") || text.starts_with("<P>") || text == "a text";
+            (answer.status, fields, is_ours.then_some(text))
+        };
+        let all: Vec<_> = servers.iter().map(said).collect();
+        for other in &all[1..] {
+            if all[0] != *other {
+                differences.push(format!("{request:?}\nours {:?}\ntheirs {other:?}", all[0]));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}

@@ -20,7 +20,7 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// A whole small file. The file's header lines precede `Answer::lines`.
     Cached(Rc<Resource>),
-    /// Bytes that several responses share.
+    /// Bytes that several responses may share, or a page made from a file.
     Shared(Bytes),
     /// A large or partial file. The box keeps `Content` small, because answers are moved often.
     File(Box<FileBody>),
@@ -56,6 +56,11 @@ impl Answer {
     pub fn is_of_server(&self) -> bool {
         let is_made = matches!(self.content, Content::Bytes(_));
         is_made && self.status >= 300 && self.status != 304
+    }
+
+    /// Returns whether the server redirects the client.
+    pub fn is_redirect(&self) -> bool {
+        self.is_of_server() && self.status < 400
     }
 
     /// Returns the same content with another head.

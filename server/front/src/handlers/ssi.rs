@@ -196,7 +196,7 @@ fn later(
         Ok(Answer {
             status,
             lines: source.lines(&settings),
-            content: Content::Bytes(body),
+            content: Content::Shared(body.into()),
         })
     })
 }

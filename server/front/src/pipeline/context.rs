@@ -87,6 +87,8 @@ pub struct DeclinedRequest {
     /// The header lines of handlers that have refused the request. The response with the error
     /// document gets these lines too.
     error_lines: Vec<u8>,
+    /// The settings of the place that has refused the request, while an error document responds.
+    refusing: Option<Arc<Settings>>,
 }
 
 type Listener = Box<dyn FnOnce(ResponseOutcome<'_>)>;
@@ -175,6 +177,9 @@ impl RequestContext {
             // The response is that of the new resource alone.
             state.varying.clear();
         }
+        if status >= 400 && self.declined.refusing.is_none() {
+            self.declined.refusing.clone_from(&self.settings);
+        }
         let refusing = (self.settings.as_ref()).filter(|_| matches!(status, 401 | 403));
         if let Some(settings) = refusing {
             let state = self.rule_state.get_or_insert_with(Default::default);
@@ -216,6 +221,13 @@ impl RequestContext {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.set(name.as_bytes(), value.clone().into());
         }
+    }
+
+    /// Returns the settings of the place whose rules apply to the server's own page. If an error
+    /// document has failed, this is the place that has refused the request, as in Apache.
+    pub fn settings_of_own_page(&self) -> Option<&Settings> {
+        let refusing = self.declined.refusing.as_deref();
+        refusing.or(self.settings.as_deref())
     }
 
     /// Returns the status of the response. An error document has the status of the error.

@@ -36,8 +36,8 @@ pub fn answered(
     }
     let (status, lines) = (answer.status, answer.lines().concat());
     let length = match &answer.content {
-        Content::Bytes(bytes) => Some(bytes.len() as u64),
-        _ => None,
+        Content::Bytes(_) | Content::Shared(_) => Some(answer.content.length()),
+        Content::Cached(_) | Content::File(_) => None,
     };
     let is_planned =
         length.is_some() && filters::plan(request, settings, status, &lines, length).is_some();

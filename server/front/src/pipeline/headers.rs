@@ -36,7 +36,11 @@ pub fn of_response<'r>(
     let site = shared.site();
     let host = site.host(context.host);
     // A request that the host's rules refuse has no place yet.
-    let settings = context.settings.as_deref().unwrap_or(&host.base);
+    let settings = match tables {
+        Tables::Server => context.settings_of_own_page(),
+        Tables::Handler | Tables::Script => context.settings.as_deref(),
+    };
+    let settings = settings.unwrap_or(&host.base);
     let noted = context
         .rule_state
         .as_deref()

@@ -2,18 +2,16 @@
 //!
 //! Every stage that responds with only a status uses it.
 
-use crate::content::{includes, page, Answer, Content, FileTarget, Files};
+use crate::content::{page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::{development, ClientStream, RequestContext, RequestSource};
 use crate::request::variables::ExpressionVariables;
-use crate::request::{path_of, Request};
-use crate::routing::{RouteOutcome, Sought};
+use crate::request::Request;
 use crate::shared::traffic::Refusal;
 use crate::shared::Shared;
 use mehari_config::{Phase, Settings, Text};
 use mehari_http::problem::Problem;
 use mehari_http::status;
-use std::rc::Rc;
 
 /// Returns the configured page of a status, or, for a developer, what the error log says. If the
 /// error document itself fails, the client gets the server's own page for the original error.
@@ -57,7 +55,7 @@ fn document(
     let documents = &settings.error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
     if !document.contains(['%', '$']) {
-        return document_work(shared, request.virtual_host, status, document);
+        return Some(document_work(status, document));
     }
     let text = Text::expression(document).ok()?;
     let maps = &shared.lookups.maps;
@@ -66,7 +64,7 @@ fn document(
     variables.set_env = &settings.programs.set_env;
     variables.perl_env = host.perl_env(settings, Phase::Fixup);
     let written = evaluated(document, &text.of(&variables));
-    document_work(shared, request.virtual_host, status, &written)
+    Some(document_work(status, &written))
 }
 
 /// Returns an error document whose variables have these values. As in Apache, the document is a
@@ -92,53 +90,18 @@ fn is_place(document: &str) -> bool {
     document.starts_with('/') || document.starts_with("http://") || document.starts_with("https://")
 }
 
-/// Returns the response for an error document: an external address, a text, a local file or a local
-/// program. `None`: the document cannot be used.
-pub fn document_work(
-    shared: &Shared,
-    host: u32,
-    status: u16,
-    document: &str,
-) -> Option<HandlerOutcome> {
-    if document.starts_with("http://") || document.starts_with("https://") {
-        let answer = page::redirect(302, document.as_bytes());
-        return Some(HandlerOutcome::Answer(answer));
+/// Returns the response for an error document: an external address, a text or a local path. The
+/// local path is answered like any other path, by the rules of its own place.
+pub fn document_work(status: u16, document: &str) -> HandlerOutcome {
+    if document.starts_with('/') {
+        return HandlerOutcome::Elsewhere(document.into(), status);
     }
-    if !document.starts_with('/') {
+    HandlerOutcome::Answer(if is_place(document) {
+        page::redirect(302, document.as_bytes())
+    } else {
         let text = document.strip_prefix('"').unwrap_or(document);
-        return Some(HandlerOutcome::Answer(page::configured(status, text)));
-    }
-    let route = shared
-        .route(Sought::path(host, path_of(document.as_bytes())), false)
-        .ok()?;
-    let elsewhere = Some(HandlerOutcome::Elsewhere(document.into(), status));
-    let settings = &route.settings;
-    let is_free = shared.site().host(host).rules.is_empty()
-        && !settings.rules.is_checked_first()
-        && route.intermediate_settings.is_empty();
-    match &route.outcome {
-        RouteOutcome::Program
-        | RouteOutcome::Proxied(_)
-        | RouteOutcome::Negotiated(_)
-        | RouteOutcome::Acted(_) => elsewhere,
-        _ if settings.runs_phases() || !is_free || settings.denied => elsewhere,
-        RouteOutcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
-        RouteOutcome::File(target) => {
-            file_of_error(target, settings, &shared.content.files, status)
-                .ok()
-                .map(HandlerOutcome::Answer)
-        }
-        _ => None,
-    }
-}
-
-/// Whether a file has server-side includes.
-fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool {
-    let parsed = |resource: &Rc<_>| includes::are_for(settings, resource);
-    !settings.output.includes.are_off()
-        && target
-            .resource(None, settings, &shared.content.files)
-            .is_ok_and(|resource| parsed(&resource))
+        page::configured(status, text)
+    })
 }
 
 /// Returns a file as an error page. As in Apache, the page has all fields of the file. It is always
