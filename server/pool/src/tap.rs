@@ -196,7 +196,16 @@ impl Tap {
         };
         self.early.drain(..end);
         if let (ScriptHead::Response(head), Header::InPipe(beside)) = (&mut parsed, &self.header) {
-            head.lines.extend_from_slice(&beside.lines);
+            // The worker did not know yet what the script would print.
+            let has_own_type = [&b"content-type"[..], b"location"].iter().any(|name| {
+                head.lines
+                    .split_inclusive(is_line_end)
+                    .any(|line| is_of(line, name))
+            });
+            let lines = beside.lines.split_inclusive(is_line_end);
+            let left = lines.filter(|line| !(has_own_type && is_of(line, b"content-type")));
+            let left: Vec<u8> = left.flatten().copied().collect();
+            head.lines.extend_from_slice(&left);
             head.marks.fields.extend(marks_of(beside));
             head.content_length = head.content_length.or(beside.content_length);
             head.has_date |= beside.has_date;
@@ -301,6 +310,16 @@ fn settled<E: Into<io::Error>>(read: Result<usize, E>) -> Poll<usize> {
             _ => Poll::Ready(0),
         },
     }
+}
+
+fn is_line_end(byte: &u8) -> bool {
+    *byte == b'\n'
+}
+
+/// Whether a header line is a field of this name.
+fn is_of(line: &[u8], name: &[u8]) -> bool {
+    let end = memchr::memchr(b':', line).unwrap_or(line.len());
+    line[..end].eq_ignore_ascii_case(name)
 }
 
 /// Returns the marks of all fields of a head whose worker has said the tables.
