@@ -2,8 +2,9 @@
 
 use crate::builder;
 use mehari_harness::back_end::answer;
-use mehari_harness::{BackEnd, Request};
+use mehari_harness::{needs, BackEnd, Request};
 use std::io::Write;
+use std::process::Command;
 
 #[test]
 fn back_end_gets_its_own_path_and_the_clients_address() {
@@ -186,5 +187,34 @@ fn request_with_perl_handlers_reaches_the_back_end_with_its_body() {
         server.send(&Request::new("PUT", "/app/x").body("x")).status,
         403
     );
+    drop(back_end);
+}
+
+/// A Content-Length in an interim response breaks a stream of HTTP/2.
+#[test]
+fn interim_response_has_no_content_length() {
+    needs!("curl");
+    let back_end = BackEnd::saying(
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 5\r\nKeep-Alive: 5\r\n\r\n\
+          HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    );
+    let server = builder(&format!("ProxyPass / {}/\n", back_end.url())).start();
+    for protocol in ["--http1.1", "--http2-prior-knowledge"] {
+        let url = format!("http://{}/", server.address);
+        let output = Command::new("curl")
+            .args(["-si", "-m", "60", protocol, &url])
+            .output();
+        let output = output.expect("curl runs").stdout;
+        let said = String::from_utf8_lossy(&output).to_lowercase();
+        let (interim, rest) = said.split_once("\r\n\r\n").unwrap_or_default();
+        assert!(interim.contains(" 103"), "{protocol}: {said}");
+        assert!(interim.contains("link: </a>"), "{protocol}: {said}");
+        assert!(!interim.contains("content-length"), "{protocol}: {said}");
+        assert!(!interim.contains("keep-alive"), "{protocol}: {said}");
+        assert!(
+            rest.contains(" 200") && rest.ends_with("ok"),
+            "{protocol}: {said}"
+        );
+    }
     drop(back_end);
 }

@@ -255,8 +255,13 @@ async fn await_head<C: ClientStream>(
 ) -> Result<Result<BackendHead, Fault>, Gone> {
     poll_fn(|cx| {
         let said = backend.poll_head(cx);
-        while let Some(head) = backend.take_interim() {
-            if (102..200).contains(&head.status) && header_block::validate(&head.lines).is_ok() {
+        while let Some(mut head) = backend.take_interim() {
+            let lines = header_block::validate(&head.lines);
+            if let (102..200, Ok(lines)) = (head.status, lines) {
+                // No interim response has a Content-Length (RFC 9110 section 8.6).
+                let mut kept = Vec::with_capacity(head.lines.len());
+                lines.push_kept(&head.lines, &mut kept);
+                head.lines = kept;
                 client.send_interim(context, &head)?;
             }
         }
