@@ -38,6 +38,7 @@ fn fields_that_a_client_may_forge_make_separate_pages() {
         ("Request-Base", "/admin"),
         ("Base-Url", "https://evil.example/"),
         ("X-Never-Heard-Of", "it"),
+        ("CF-Visitor", "{\"scheme\":\"https\"}"),
     ];
     for (number, claim) in claims.into_iter().enumerate() {
         let page = target(&format!("claim{number}"), &[FRESH]);

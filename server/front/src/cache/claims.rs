@@ -10,13 +10,41 @@ use crate::request::Request;
 /// The names of harmless fields, in lower case and sorted. A response that depends on such a field
 /// has Vary. The names come from RFC 9110, RFC 9111 and the Fetch standard. Others describe the
 /// browser, or identify the client or the request.
-const HARMLESS: [&str; 56] = [
+const HARMLESS: [&str; 97] = [
     "a-im",
+    "accept",
+    "accept-charset",
+    "accept-datetime",
+    "accept-encoding",
+    "accept-features",
+    "accept-language",
+    "accept-signature",
     "alt-used",
     "authorization",
     "baggage",
     "cache-control",
     "cdn-loop",
+    "cf-bot-score",
+    "cf-connecting-ip",
+    "cf-connecting-ipv6",
+    "cf-ew-via",
+    "cf-ipcity",
+    "cf-ipcontinent",
+    "cf-ipcountry",
+    "cf-iplatitude",
+    "cf-iplongitude",
+    "cf-ja3-hash",
+    "cf-ja4",
+    "cf-metro-code",
+    "cf-postal-code",
+    "cf-pseudo-ipv4",
+    "cf-ray",
+    "cf-region",
+    "cf-region-code",
+    "cf-request-id",
+    "cf-timezone",
+    "cf-verified-bot",
+    "cf-warp-tag-id",
     "connection",
     "content-length",
     "cookie",
@@ -31,6 +59,12 @@ const HARMLESS: [&str; 56] = [
     "from",
     "host",
     "http2-settings",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-schedule-tag-match",
+    "if-unmodified-since",
     "keep-alive",
     "last-event-id",
     "max-forwards",
@@ -57,19 +91,27 @@ const HARMLESS: [&str; 56] = [
     "viewport-width",
     "width",
     "x-amzn-trace-id",
+    "x-b3-flags",
+    "x-b3-parentspanid",
+    "x-b3-sampled",
+    "x-b3-spanid",
+    "x-b3-traceid",
     "x-client-ip",
     "x-cloud-trace-context",
     "x-correlation-id",
     "x-forwarded-for",
     "x-moz",
     "x-purpose",
+    "x-queue-start",
+    "x-queue-time",
     "x-real-ip",
     "x-request-id",
     "x-request-start",
     "x-trace-id",
 ];
-/// The beginnings of further harmless names.
-const HARMLESS_STARTS: [&str; 6] = ["accept", "if-", "sec-", "cf-", "x-b3-", "x-queue-"];
+/// The beginning of the names that the Fetch standard reserves for browsers. Other groups of names
+/// have no beginning of their own here, because new names of a group may be claims.
+const OF_BROWSERS: &str = "sec-";
 
 /// The bytes that precede the claims in a key. No earlier part of a key contains these bytes.
 pub const BEGIN: &[u8] = b"\0\x01";
@@ -99,8 +141,7 @@ fn is_claim(name: &[u8]) -> bool {
     lower.copy_from_slice(name);
     lower.make_ascii_lowercase();
     let known = HARMLESS.binary_search_by(|known| known.as_bytes().cmp(lower));
-    let starts = |start: &&str| lower.starts_with(start.as_bytes());
-    known.is_err() && !HARMLESS_STARTS.iter().any(starts) && !lower.contains(&b'_')
+    known.is_err() && !lower.starts_with(OF_BROWSERS.as_bytes()) && !lower.contains(&b'_')
 }
 
 /// Appends the elements of RFC 7239's Forwarded, except the client and the receiver.
@@ -174,6 +215,16 @@ mod tests {
             ("Upgrade-Insecure-Requests", false),
             ("From", false),
             ("Accept", false),
+            ("Accept-Host", true),
+            ("If-None-Match", false),
+            ("If-Host", true),
+            ("CF-Visitor", true),
+            ("CF-Connecting-IP", false),
+            ("CF-Never-Heard-Of", true),
+            ("X-Queue-Start", false),
+            ("X-Queue-Host", true),
+            ("X-B3-TraceId", false),
+            ("X-B3-Path", true),
         ];
         for (name, expected) in rows {
             assert_eq!(is_claim(name.as_bytes()), expected, "{name}");
