@@ -110,6 +110,54 @@ fn a_change_and_a_purge_forget_what_was_kept() {
 }
 
 #[test]
+fn unsafe_request_removes_the_pages_of_its_url_and_of_its_location() {
+    let server = start("SetEnvIf X-Bypass . no-cache\n");
+    let fresh = "Cache-Control: max-age=60";
+    let page = target("u", &[fresh]);
+    let mut run = 0;
+    let mut is_removed_by = |post: &Request, row: &str| {
+        check(&server.get(&page), run + 1, "MISS");
+        check(&server.get(&page), run + 1, "HIT");
+        run += 1;
+        let posted = server.send(post);
+        assert!(
+            (200..400).contains(&posted.status),
+            "{row}: {}",
+            posted.status
+        );
+        run += u32::from(post.target == page);
+    };
+    // Fields with which a GET request would bypass the cache.
+    let own = asking("POST", &page).field("Content-Length", "0");
+    is_removed_by(&own, "its own");
+    is_removed_by(
+        &own.clone().field("Connection", "X-Own"),
+        "a field to remove",
+    );
+    is_removed_by(&own.clone().field("X-Bypass", "1"), "a variable");
+    let host = server.address.to_string();
+    for (number, location) in [
+        format!("http://{host}{page}"),
+        format!("https://{host}{page}#part"),
+        format!("//{host}{page}"),
+        page.replace("/fork/", ""),
+        page.replace("/fork/", "./x/../"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        // The script undoes one level of encoding.
+        let escape = |text: String, (byte, code): &(char, &str)| text.replace(*byte, code);
+        let reserved = [('%', "%25"), (';', "%3b"), ('+', "%2b"), ('#', "%23")];
+        let encoded = reserved.iter().fold(location.clone(), escape);
+        let other = target(&format!("other{number}"), &["Status: 201", "Location: "]) + &encoded;
+        let post = asking("POST", &other).field("Content-Length", "0");
+        is_removed_by(&post, location);
+    }
+    is_removed_by(&own, "the end");
+}
+
+#[test]
 fn many_who_want_one_page_run_it_once() {
     let server = start("");
     touch(&server, "slow.c");

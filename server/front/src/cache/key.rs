@@ -5,6 +5,7 @@ use crate::request::rule_state::MappingState;
 use crate::request::{path_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use mehari_config::Host;
+use mehari_http::path::remove_dot_segments;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
@@ -76,10 +77,83 @@ pub fn base(key: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the beginning of all keys for another target on the same host.
-pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
+/// Returns the beginning of all keys for the URL in the field Location of a response to the request
+/// with this key. `None`: the URL is of another host, or has a wrong path.
+pub fn of_location(key: &[u8], location: &[u8]) -> Option<Vec<u8>> {
     let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
-    Some([&key[..=at], target].concat())
+    let host = &key[BEFORE..at];
+    let target = target_within(host, target_of(&key[at + 1..]), location)?;
+    Some([&key[..=at], &target].concat())
+}
+
+/// Resolves a reference (RFC 3986 section 5.2) on the page of `target`. `None`: the result is of
+/// another host than `host`, or has a wrong path.
+fn target_within(host: &[u8], target: &[u8], reference: &[u8]) -> Option<Vec<u8>> {
+    let end = memchr::memchr(b'#', reference);
+    let reference = &reference[..end.unwrap_or(reference.len())];
+    let name = name_of_scheme(reference);
+    let after_scheme = name.map_or(reference, |name| &reference[name.len() + 1..]);
+    let is_web =
+        |name: &[u8]| name.eq_ignore_ascii_case(b"http") || name.eq_ignore_ascii_case(b"https");
+    if name.is_some_and(|name| !is_web(name) || !after_scheme.starts_with(b"//")) {
+        return None;
+    }
+    let (path, query) = match after_scheme.strip_prefix(b"//") {
+        Some(rest) => {
+            let end = rest.iter().position(|byte| b"/?".contains(byte));
+            let (authority, rest) = rest.split_at(end.unwrap_or(rest.len()));
+            if !is_same_host(authority, host) {
+                return None;
+            }
+            let (path, query) = parted(rest);
+            let is_empty = path.is_empty();
+            (
+                if is_empty {
+                    b"/".to_vec()
+                } else {
+                    path.to_vec()
+                },
+                query,
+            )
+        }
+        None => {
+            let (path, query) = parted(reference);
+            let (own, own_query) = parted(target);
+            match path {
+                [] if query.is_empty() => (own.to_vec(), own_query),
+                [] => (own.to_vec(), query),
+                [b'/', ..] => (path.to_vec(), query),
+                _ => {
+                    let folder = memchr::memrchr(b'/', own)? + 1;
+                    ([&own[..folder], path].concat(), query)
+                }
+            }
+        }
+    };
+    let path = remove_dot_segments(&path).ok()?;
+    Some([&path, query].concat())
+}
+
+/// Returns the name of the scheme with which a reference begins.
+fn name_of_scheme(reference: &[u8]) -> Option<&[u8]> {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let end = reference.iter().position(|byte| !is_of_name(byte))?;
+    (end > 0 && reference[end] == b':').then(|| &reference[..end])
+}
+
+/// Parts a target into its path and its query, which begins with the question mark.
+fn parted(target: &[u8]) -> (&[u8], &[u8]) {
+    target.split_at(path_of(target).len())
+}
+
+/// Whether two names with ports are of the same host. The usual ports may be left out.
+fn is_same_host(one: &[u8], other: &[u8]) -> bool {
+    fn bare(name: &[u8]) -> &[u8] {
+        let usual = [&b":80"[..], b":443", b":"];
+        let mut found = usual.iter().filter_map(|port| name.strip_suffix(*port));
+        found.next().unwrap_or(name)
+    }
+    bare(one).eq_ignore_ascii_case(bare(other))
 }
 
 /// Names the pages to remove.
@@ -187,17 +261,36 @@ mod tests {
     }
 
     #[test]
-    fn a_target_beside_another_is_of_the_same_host() {
-        let key = b"\0\0\0\0-host\0/a?b";
-        assert_eq!(
-            beside(key, b"/c").as_deref(),
-            Some(&b"\0\0\0\0-host\0/c"[..])
-        );
-        let key = b"\0\0\0\0-host\0/a?b\0registry\0/srv/a.pl\0\x01x-forwarded-host=h";
-        assert_eq!(
-            beside(key, b"/c").as_deref(),
-            Some(&b"\0\0\0\0-host\0/c"[..]),
-            "whatever is claimed"
-        );
+    fn a_location_is_resolved_on_its_own_host() {
+        let key = b"\0\0\0\0-host:81\0/a/b?c\0registry\0/srv/a.pl\0\x01x-forwarded-host=h";
+        let rows = [
+            ("/c", Some("/c")),
+            ("/c?d#e", Some("/c?d")),
+            ("/c/../d", Some("/d")),
+            ("c", Some("/a/c")),
+            ("../c?d:e", Some("/c?d:e")),
+            ("./c:d", Some("/a/c:d")),
+            ("?d", Some("/a/b?d")),
+            ("", Some("/a/b?c")),
+            ("http://host:81/c", Some("/c")),
+            ("HTTPS://HOST:81/c", Some("/c")),
+            ("http://host:81", Some("/")),
+            ("http://host:81?d", Some("/?d")),
+            ("//host:81/c", Some("/c")),
+            ("http://host/c", None),
+            ("//other/c", None),
+            ("http://user@host:81/c", None),
+            ("ftp://host:81/c", None),
+            ("http:/c", None),
+            ("c:d", None),
+        ];
+        for (location, expected) in rows {
+            let found = of_location(key, location.as_bytes());
+            let expected = expected.map(|target| format!("\0\0\0\0-host:81\0{target}"));
+            let found = found.map(|found| String::from_utf8_lossy(&found).into_owned());
+            assert_eq!(found, expected, "{location}");
+        }
+        assert!(is_same_host(b"host:443", b"HOST") && is_same_host(b"host", b"host:80"));
+        assert!(!is_same_host(b"host:8080", b"host") && !is_same_host(b"host", b"host.de"));
     }
 }

@@ -55,15 +55,14 @@ impl CacheLookup {
     /// Prepares the lookup of a request. `None`: responses to this request are not cached.
     pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<CacheLookup> {
         let rules = &route.settings.cache;
+        let is_read = matches!(request.method, b"GET" | b"HEAD");
         let is_asked = matches!(route.outcome, RouteOutcome::Program | RouteOutcome::Proxied(_))
             && is_covered(rules, request)
             // Perl's handlers of other phases must run for every request.
             && !route.settings.runs_phases()
             && request.redirect.is_none_or(Redirect::is_by_rule)
-            && !filters::is_set(request, &route.settings, "no-cache")
-            // A request's body is not part of the key.
-            && !(request.method == b"GET" && has_body(request))
-            && !claims::hides_fields(request);
+            // A request with an unsafe method invalidates pages in any case.
+            && !(is_read && bypasses(request, route));
         let control = Control::parse(values(request.fields.iter(), "cache-control"));
         // Pragma is for clients that do not know Cache-Control (RFC 9111 section 5.4).
         let pragma = match request.field("cache-control") {
@@ -85,6 +84,14 @@ impl CacheLookup {
 /// Whether the cache's directives cover the path, in any spelling.
 fn is_covered(rules: &CacheRules, request: &Request<'_>) -> bool {
     !rules.is_off() && UrlPath::decode(request.path()).is_ok_and(|path| rules.covers(&path.merged))
+}
+
+/// Whether a GET or HEAD request bypasses the cache.
+fn bypasses(request: &Request<'_>, route: &Route) -> bool {
+    filters::is_set(request, &route.settings, "no-cache")
+        // A request's body is not part of the key.
+        || (request.method == b"GET" && has_body(request))
+        || claims::hides_fields(request)
 }
 
 fn has_body(request: &Request<'_>) -> bool {

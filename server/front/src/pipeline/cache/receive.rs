@@ -177,8 +177,7 @@ fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u
     }
     fill_lock.cache.invalidate(key::base(&fill_lock.key));
     if let Some(target) = lines.location.clone().map(|span| &block[span]) {
-        let of_us = target.starts_with(b"/") && !target.starts_with(b"//");
-        if let Some(base) = key::beside(&fill_lock.key, target).filter(|_| of_us) {
+        if let Some(base) = key::of_location(&fill_lock.key, target) {
             fill_lock.cache.invalidate(&base);
         }
     }
