@@ -75,7 +75,8 @@ fn seconds_of(argument: &[u8]) -> Option<Duration> {
     seconds(argument)
 }
 
-fn seconds(argument: &[u8]) -> Option<Duration> {
+/// Returns a number of seconds, or `None` if the text is not a number.
+pub(crate) fn seconds(argument: &[u8]) -> Option<Duration> {
     let digits = !argument.is_empty() && argument.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(argument).ok().filter(|_| digits)?;
     let number = text.parse::<u64>().unwrap_or(LONGEST);

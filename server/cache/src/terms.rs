@@ -1,7 +1,7 @@
 //! Decides whether a response may be kept (RFC 9111 section 3), how long it is fresh (section 4.2),
 //! and how it may be used afterwards.
 
-use crate::control::Control;
+use crate::control::{seconds, Control};
 use crate::fields::{field, fields, find, values, Field};
 use mehari_config::CacheRules;
 use std::time::{Duration, SystemTime};
@@ -171,13 +171,11 @@ struct FreshnessFields<'a> {
 
 impl<'a> FreshnessFields<'a> {
     fn of(lines: &'a [u8], control: &Control) -> FreshnessFields<'a> {
-        let age = field(lines, "age").and_then(|value| std::str::from_utf8(value).ok());
-        let age = age.and_then(|text| text.parse().ok()).unwrap_or(0_u32);
         FreshnessFields {
             explicit: control.shared_max_age.or(control.max_age),
             expires: field(lines, "expires"),
             date: field(lines, "date").and_then(date),
-            age: Duration::from_secs(age.into()),
+            age: field(lines, "age").and_then(seconds).unwrap_or_default(),
             etag: field(lines, "etag").filter(|tag| !tag.is_empty()),
             modified: field(lines, "last-modified").filter(|value| date(value).is_some()),
         }
@@ -253,11 +251,14 @@ fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Varied, Refusal> {
     Ok(vary)
 }
 
-/// Joins all values of a field, without blanks.
+/// Joins all values of a field, without blanks. An absent field gives no bytes, and an empty field
+/// gives a comma, because the two must not match each other (RFC 9111 section 4.1).
 fn combined(asked: &[Field<'_>], name: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
+    let mut is_there = false;
     for (known, value) in asked {
         if known.eq_ignore_ascii_case(name) {
+            is_there = true;
             for part in value.split(|byte| *byte == b',') {
                 if !all.is_empty() {
                     all.push(b',');
@@ -265,6 +266,9 @@ fn combined(asked: &[Field<'_>], name: &[u8]) -> Vec<u8> {
                 all.extend_from_slice(part.trim_ascii());
             }
         }
+    }
+    if is_there && all.is_empty() {
+        all.push(b',');
     }
     all
 }

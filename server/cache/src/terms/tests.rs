@@ -38,6 +38,12 @@ fn the_age_at_arrival_includes_the_delay() {
     for (lines, age) in [
         ("Cache-Control: max-age=60", 3),
         ("Cache-Control: max-age=60 / Age: 10", 13),
+        ("Cache-Control: max-age=60 / Age: ten", 3),
+        // A larger number counts as 2^31 (RFC 9111 section 1.2.2).
+        (
+            "Cache-Control: max-age=60 / Age: 99999999999999999999",
+            (1 << 31) + 3,
+        ),
         (
             "Cache-Control: max-age=60 / Date: Sun, 06 Nov 1994 11:59:58 GMT",
             3,
@@ -181,4 +187,5 @@ fn a_request_that_differs_in_a_vary_field_does_not_fit() {
     assert!(!fits(&[("accept-language", "en")]));
     assert!(!fits(&[]));
     assert!(!fits(&[("accept-language", "de,en"), ("x-other", "y")]));
+    assert!(!fits(&[("accept-language", "de,en"), ("x-other", "")]));
 }
