@@ -1,7 +1,8 @@
 //! Requests for a part of a stored page, for an age of it, or on conditions.
 
 use crate::{check, part, runs, start, target, touch};
-use mehari_harness::Request;
+use mehari_harness::{BackEnd, Request};
+use std::io::Write;
 use std::process::Command;
 
 #[test]
@@ -139,4 +140,44 @@ fn what_a_page_says_of_being_asked_about_holds() {
     let both = pragma.clone().field("Cache-Control", "max-age=50");
     assert_eq!(part(&server.send(&both)), "HIT");
     assert_eq!(part(&server.send(&pragma)), "MISS");
+}
+
+#[test]
+fn not_modified_with_another_tag_does_not_renew_the_page() {
+    let back_end = BackEnd::start(|heard, stream| {
+        let said: &[u8] = match (heard.head.split(' ').nth(1), heard.field("If-None-Match")) {
+            (Some("/weak"), Some(_)) => b"HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
+            (Some("/weak"), None) => {
+                b"HTTP/1.1 200 OK\r\nETag: W/\"a\"\r\nCache-Control: max-age=60\r\nContent-Length: 3\r\n\r\nold"
+            }
+            (_, Some(_)) => b"HTTP/1.1 304 Not Modified\r\nETag: \"b\"\r\n\r\n",
+            _ if heard.field("Referer").is_some() => {
+                b"HTTP/1.1 200 OK\r\nETag: \"b\"\r\nCache-Control: max-age=60\r\nContent-Length: 3\r\n\r\nnew"
+            }
+            _ => {
+                b"HTTP/1.1 200 OK\r\nETag: \"a\"\r\nCache-Control: max-age=60\r\nContent-Length: 3\r\n\r\nold"
+            }
+        };
+        stream.write_all(said).is_ok()
+    });
+    let url = back_end.url();
+    let server = start(&format!(
+        "ProxyPass /kept/ {url}/\nCacheEnable disk /kept\n"
+    ));
+    let ask = |target: &str, again: bool| {
+        let request = Request::get(target);
+        let fields = [("Cache-Control", "max-age=0"), ("Referer", "new")];
+        let fields = fields.into_iter().filter(|_| again);
+        let request = fields.fold(request, |request, (name, value)| request.field(name, value));
+        let answer = server.send(&request);
+        (answer.expect(200), part(&answer))
+    };
+    let said = |text: &str, part: &str| (text.to_owned(), part.to_owned());
+    assert_eq!(ask("/kept/weak", false), said("old", "MISS"));
+    assert_eq!(ask("/kept/weak", true), said("old", "REVALIDATE"));
+    assert_eq!(ask("/kept/weak", false), said("old", "HIT"));
+    assert_eq!(ask("/kept/strong", false), said("old", "MISS"));
+    assert_eq!(ask("/kept/strong", true).0, "new");
+    assert_eq!(ask("/kept/strong", false), said("old", "MISS"));
+    drop(back_end);
 }

@@ -7,13 +7,13 @@ use crate::cache::{key, CacheStatus};
 use crate::filters::header_rules::Tables;
 use crate::handlers::{Backend, Captured, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
-use crate::pipeline::{respond, RequestContext};
+use crate::pipeline::{respond, start, RequestContext};
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_cache::{field, fields, Page, Terms};
 use mehari_config::CacheRules;
 use mehari_http::header_block::HeaderBlock;
-use mehari_pool::{Head, UNMARKED};
+use mehari_pool::{Body, Head, UNMARKED};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
@@ -37,7 +37,8 @@ pub struct Received<'a> {
     pub backend: &'a mut Backend,
 }
 
-/// Gives the cache a program's response. Returns the kept page if it replaces the response.
+/// Gives the cache a program's response. Returns the outcome that replaces the response: the kept
+/// page, or the program that is asked again.
 pub fn receive(
     shared: &Rc<Shared>,
     context: &RequestContext,
@@ -64,6 +65,11 @@ pub fn receive(
     };
     if let (304, Some(old)) = (status, &old) {
         let own = own_lines(&head.lines, lines);
+        if is_of_other_page(&own, old) {
+            // The program is asked again, with the client's own conditions.
+            shared.cache.remove(&fill_lock.key);
+            return Some(start::begin(shared, request, &route, Body::Empty));
+        }
         let page = update_page(shared, context, request, &fill_lock, old, own);
         return Some(answer::answer_with_page(
             shared,
@@ -181,6 +187,17 @@ fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u
             fill_lock.cache.invalidate(&base);
         }
     }
+}
+
+/// Whether a 304 with these lines is about another page than the kept one: the 304 has a strong
+/// ETag, and the kept page has another ETag. Such a 304 validates nothing (RFC 9111 section 4.3.4).
+/// A back end that has compressed the page may have made its ETag weak, which does not count.
+fn is_of_other_page(lines: &[u8], kept: &Page) -> bool {
+    let (told, known) = (field(lines, "etag"), field(&kept.lines, "etag"));
+    let (Some(told), Some(known)) = (told, known) else {
+        return false;
+    };
+    told.starts_with(b"\"") && known.strip_prefix(b"W/").unwrap_or(known) != told
 }
 
 /// Replaces the old page by the page with the fields of a 304 (RFC 9111 section 4.3.4). Returns the
