@@ -72,6 +72,7 @@ subtest 'handles and objects are read and closed' => sub {
     is $server->get('/closed'), 'It::close';
     is length $server->get('/file'), -s $^X;
     is $server->get('/memory'), 'in memory';
+    is $server->get('/own-getline'), 'ROOT', 'the getline of a class that reads a file';
 };
 
 subtest 'early hints come before the response' => sub {
@@ -245,6 +246,10 @@ $path{'/names'} = sub { my $env = shift; text(join ',', sort grep { /^HTTP_/ } k
 $path{'/large'} = sub { [200, $plain, [('x' x 1000) x 3000]] };
 $path{'/mixed'} = sub { tie my @parts, 'Tied'; my $one = "caf\x{e9}"; utf8::upgrade($one); [200, $plain, \@parts] };
 $path{'/file'} = sub { open my $file, '<:raw', $^X or die; [200, $plain, $file] };
+$path{'/own-getline'} = sub {
+    package Limited { require IO::File; our @ISA = 'IO::File'; my $lines; sub getline { $lines++ ? undef : uc substr $_[0]->SUPER::getline, 0, 4 } }
+    return [200, $plain, Limited->new('/etc/passwd', '<')];
+};
 $path{'/memory'} = sub { open my $file, '<', \'in memory' or die; [200, $plain, $file] };
 $path{'/stream'} = sub { sub { my $to = shift->([200, $plain]); $to->write('some'); $to->write('thing'); $to->close } };
 $path{'/bodiless'} = sub {

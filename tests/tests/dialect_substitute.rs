@@ -246,6 +246,42 @@ fn pages_of_the_front_are_compressed_as_in_apache() {
     }
 }
 
+#[test]
+fn variables_of_a_handler_choose_the_coding_as_in_apache() {
+    const CODE: &str = "package Sets;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
+        use APR::Table ();\nsub sets { my $r = shift; my ($name) = ($r->args // '') =~ /^(.*?)&/; \
+        $r->subprocess_env($name => 1) if $name; }\n\
+        sub handler { my $r = shift; sets($r) if $r->uri eq '/handler'; \
+        $r->content_type($r->args =~ /plain/ ? 'text/plain' : 'text/html'); \
+        $r->print('text ' x 500); 0 }\nsub fixes { sets($_[0]); -1 }\n1;\n";
+    let site = || {
+        Server::builder().file("lib/Sets.pm", CODE).conf(
+            "LoadModule filter_module /usr/lib/apache2/modules/mod_filter.so\n\
+             LoadModule deflate_module /usr/lib/apache2/modules/mod_deflate.so\n\
+             PerlSwitches -I@ROOT@/lib\nPerlModule Sets\n\
+             <LocationMatch \"^/(handler|fixup)\">\nSetHandler modperl\n\
+             PerlResponseHandler Sets\nSetOutputFilter DEFLATE\n</LocationMatch>\n\
+             <Location /fixup>\nPerlFixupHandler Sets::fixes\n</Location>\n",
+        )
+    };
+    let pair = Pair::start(site);
+    for place in ["handler", "fixup"] {
+        for name in ["", "no-gzip", "gzip-only-text/html"] {
+            for kind in ["html", "plain"] {
+                let target = format!("/{place}?{name}&{kind}");
+                let request = Request::get(&target).field("Accept-Encoding", "gzip");
+                let seen: Vec<_> = (pair.servers())
+                    .map(|server| {
+                        let answer = server.send(&request);
+                        (answer.field("content-encoding"), answer.all("vary"))
+                    })
+                    .collect();
+                assert!(seen.iter().all(|one| *one == seen[0]), "{target}: {seen:?}");
+            }
+        }
+    }
+}
+
 /// Decodes with the program gzip, which every Debian has.
 fn gunzipped(bytes: &[u8]) -> String {
     let mut child = Command::new("gzip")

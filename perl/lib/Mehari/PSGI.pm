@@ -124,10 +124,11 @@ sub delay {
     return;
 }
 
-# Sends a body that is a file handle, or an object with the method getline.
+# Sends a body that is a file handle, or an object with the method getline. A file is read in large
+# blocks, unless its class reads it in its own way.
 sub send {
     my ($body) = @_;
-    my $is_file = _is_handle($body) && !tied *$body && -f $body;
+    my $is_file = _is_handle($body) && !tied *$body && -f $body && !_has_own_getline($body);
     local $/ = \$BLOCK;
     if ($is_file) {
         while (defined(my $part = readline $body)) { put($part, 0) }
@@ -146,6 +147,13 @@ sub withhold {
     put('', 1);
     _close($body);
     return;
+}
+
+# Whether the class of a file handle has its own getline, which may limit, decrypt or change the file.
+sub _has_own_getline {
+    my ($body) = @_;
+    my $getline = blessed $body && $body->can('getline');
+    return $getline && $getline != \&IO::Handle::getline;
 }
 
 # Returns true for a file handle and false for an object with getline. Dies for any other body.

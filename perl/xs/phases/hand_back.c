@@ -250,9 +250,20 @@ void mehari_rec_report_changes(pTHX_ mehari_rec *rec)
     report_changes(aTHX_ rec);
 }
 
-void mehari_rec_report_for_includes(pTHX_ mehari_rec *rec)
+/* Whether the code has set a variable that decides how the front codes the response. */
+static bool chooses_coding(const mehari_rec *rec)
 {
-  bool is_shown = rec->settings && mehari_settings_text(aTHX_ rec->settings, "includes");
+  static const char *const names[] = {"no-gzip", "no-brotli", "no-zstd", "no-compression", "gzip-only-text/html"};
+  const mehari_held_table *held = &rec->tables[MEHARI_TABLE_SUBPROCESS_ENV];
+  for (size_t i = 0; held->is_filled && i < C_ARRAY_LENGTH(names); i++)
+    if (mehari_table_find(held->table, (mehari_text){names[i], strlen(names[i])}))
+      return true;
+  return false;
+}
+
+void mehari_rec_report_for_filters(pTHX_ mehari_rec *rec)
+{
+  bool is_shown = (rec->settings && mehari_settings_text(aTHX_ rec->settings, "includes")) || chooses_coding(rec);
   if (is_shown && !rec->main && mehari_rec_is_changed(aTHX_ rec))
     report_changes(aTHX_ rec);
 }

@@ -119,7 +119,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
 void mehari_rec_report_changes(pTHX_ mehari_rec *rec);
 /* Tells the front what the response handler has changed before it responds, if the elements of
  * server-side includes in the response may show its variables. */
-void mehari_rec_report_for_includes(pTHX_ mehari_rec *rec);
+void mehari_rec_report_for_filters(pTHX_ mehari_rec *rec);
 /* Returns the handlers' changes as parts of a MEHARI_RECORD_PASS. The result is mortal and has no
  * bytes if nothing is changed. `with_place`: a path that a handler has chosen is included. */
 SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place);
@@ -197,6 +197,6 @@ void mehari_rec_name_previous(pTHX_ mehari_rec *rec);
  * redirect or sub-request in the log. */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
 /* Continues the request with another frame. `status`: the error's status, or 0. */
-void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
+void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int error);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* Passes the handlers' variables to the next request, with the prefix REDIRECT_, as in Apache. The
  * variables about the path are among those of `PerlOptions +SetupEnv`. */
-static void inherit_variables(pTHX_ mehari_rec *rec, int status)
+static void inherit_variables(pTHX_ mehari_rec *rec, int error)
 {
   mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   char name[256], digits[12];
@@ -15,10 +15,14 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
     if (length < sizeof name - 1) /* a longer name is cut */
       mehari_table_set(into, (mehari_text){name, length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
   }
-  STRLEN length = MEHARI_FORMAT(digits, "%d", status ? status : 200);
+  STRLEN length = MEHARI_FORMAT(digits, "%d", rec->status ? rec->status : 200);
   mehari_table_set(into, (mehari_text){"REDIRECT_STATUS", 15}, (mehari_text){digits, length});
-  if (status >= 400)
+  if (error) {
+    const mehari_entry *notes = mehari_table_find(mehari_rec_table(rec->prev, MEHARI_TABLE_NOTES), (mehari_text){"error-notes", 11});
     mehari_table_set(into, (mehari_text){"REDIRECT_REQUEST_METHOD", 23}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_METHOD)));
+    if (notes)
+      mehari_table_set(into, (mehari_text){"REDIRECT_ERROR_NOTES", 20}, (mehari_text){notes->value, notes->value_length});
+  }
   if (rec->job.frame->task != MEHARI_TASK_HANDLER || mehari_rec_option(rec, MEHARI_OPTION_SETUP_ENV))
     mehari_rec_name_previous(aTHX_ rec);
 }
@@ -105,25 +109,27 @@ mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec)
   return rec->recalled;
 }
 
-/* Continues the request as another request. Only the log and the cleanup of `rec` remain. */
-void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
+/* Continues the request as another request. Only the log and the cleanup of `rec` remain. `error`:
+ * the status whose page the other request makes, or 0. As in Apache, a handler may have set a status
+ * for the other request. */
+void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int error)
 {
   mehari_rec *next = mehari_rec_new(aTHX_ frame);
   const char *before = mehari_phase_now;
   next->prev = rec;
   rec->next = next;
-  next->status = status;
-  if (!status) { /* only a redirect without an error keeps the body */
+  next->status = error ? error : rec->status;
+  if (!error) { /* only a redirect without an error keeps the body */
     next->job.body = mehari_now.body;
     next->job.body_length = mehari_now.body_length;
     next->job.body_file = mehari_now.body_file;
   }
   mehari_rec_enter(next);
-  inherit_variables(aTHX_ next, status);
+  inherit_variables(aTHX_ next, error);
   inherit_error_head(next);
   /* As in Apache: an error page is requested with GET, whatever the original method. */
   SV *method = sv_mortalcopy(mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
-  if (status >= 400 && strNE(SvPV_nolen(method), "HEAD"))
+  if (error && strNE(SvPV_nolen(method), "HEAD"))
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_METHOD, newSVpvs_flags("GET", SVs_TEMP));
   int outcome = mehari_rec_admit(aTHX_ next);
   if (outcome == DECLINED)
@@ -132,7 +138,7 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
     mehari_rec_end(aTHX_ next, outcome);
   mehari_rec_set_text(aTHX_ rec, MEHARI_REC_METHOD, method);
   rec->job.body_file = mehari_now.body_file;
-  if (!status) {
+  if (!error) {
     rec->job.body = mehari_now.body;
     rec->job.body_length = mehari_now.body_length;
   }

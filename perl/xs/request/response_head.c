@@ -126,7 +126,7 @@ void mehari_request_fill_head(pTHX)
 {
   mehari_rec *rec = mehari_rec_of_head();
   mehari_rec_report_user(aTHX_ rec);
-  mehari_rec_report_for_includes(aTHX_ rec);
+  mehari_rec_report_for_filters(aTHX_ rec);
   /* Location redirects only where a script prints it. A handler sets the status of a redirect. */
   mehari_response.status = rec->status ? rec->status : has_location(rec) ? 200 : 0;
   add_tables(rec);
@@ -157,7 +157,7 @@ void mehari_request_complete_head(pTHX)
   bool has_content = mehari_rec_now && (mehari_response.status || !has_printed("Location"));
   bool needs_type = has_content && !has_printed("Content-Type");
   mehari_rec_report_user(aTHX_ rec);
-  mehari_rec_report_for_includes(aTHX_ rec);
+  mehari_rec_report_for_filters(aTHX_ rec);
   if (!mehari_response.status)
     mehari_response.status = rec->status;
   add_tables(rec);

@@ -1,6 +1,7 @@
 //! Tests sub-requests and internal redirects that Perl runs within its worker.
 
 use super::*;
+use mehari_harness::Pair;
 
 #[test]
 fn sub_requests_and_redirects_run_within_the_worker() {
@@ -171,4 +172,33 @@ sub is_done { lead(shift, -2) }
         }
     }
     assert_eq!(server.workers(), workers, "{}", server.log.text());
+}
+
+#[test]
+fn status_and_reason_of_an_error_reach_the_next_request_as_in_apache() {
+    const LED: &str = "package Led;\nuse Apache2::RequestRec (); use Apache2::RequestIO (); \
+        use Apache2::SubRequest ();\n\
+        sub with_status { my $r = shift; my ($status, $to) = split /,/, $r->args; \
+        $r->status($status); $r->internal_redirect($to); 0 }\n\
+        sub shows { my $r = shift; $r->content_type('text/plain'); $r->print(join '|', map { $_ // '-' } \
+        $r->status, @ENV{qw(REDIRECT_STATUS REDIRECT_REQUEST_METHOD REDIRECT_ERROR_NOTES)}); 0 }\n\
+        sub dies { die \"a reason <b>\\n\" }\n1;\n";
+    let site = || {
+        Server::builder().file("lib/Led.pm", LED).conf(
+            "PerlSwitches -I@ROOT@/lib\nPerlModule Led\nErrorDocument 500 /shows\n\
+             <Location /status>\nSetHandler modperl\nPerlResponseHandler Led::with_status\n</Location>\n\
+             <Location /shows>\nSetHandler perl-script\nPerlResponseHandler Led::shows\n</Location>\n\
+             <Location /dies>\nSetHandler modperl\nPerlResponseHandler Led::dies\n</Location>\n",
+        )
+    };
+    let mut pair = Pair::start(site);
+    for target in [
+        "/status?404,/shows",
+        "/status?403,/shows",
+        "/status?202,/shows",
+        "/status?200,/shows",
+        "/dies",
+    ] {
+        pair.get(target);
+    }
 }

@@ -83,7 +83,9 @@ pub fn offers(
     request: &Request<'_>,
     settings: &Settings,
 ) -> bool {
+    let is_html = || bare(media_type) == "text/html";
     rules.offers(coding, media_type, file)
+        && (!is_set(request, settings, "gzip-only-text/html") || is_html())
         && (!rules.always.contains(&coding) || !is_compressed_by_nature(media_type))
         && !is_set(request, settings, coding.prohibition())
 }
@@ -99,11 +101,15 @@ pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
     noted.is_some() || set.any(|(known, _)| known == name)
 }
 
+/// Returns the media type without its parameters.
+fn bare(media_type: &str) -> String {
+    let bare = media_type.split(';').next().unwrap_or_default();
+    bare.trim().to_ascii_lowercase()
+}
+
 /// Returns whether the content of a type is already compressed, so that compression is useless.
 fn is_compressed_by_nature(media_type: &str) -> bool {
-    let bare = media_type.split(';').next().unwrap_or_default().trim();
-    let bare = bare.to_ascii_lowercase();
-    match bare.split_once('/') {
+    match bare(media_type).split_once('/') {
         Some(("image", kind)) => {
             !["svg+xml", "bmp", "x-icon", "vnd.microsoft.icon"].contains(&kind)
         }
