@@ -149,7 +149,7 @@ sub withhold {
     return;
 }
 
-# Whether the class of a file handle has its own getline, which may limit, decrypt or change the file.
+# Whether the class of a file handle has a getline of its own, which may limit or decrypt the file.
 sub _has_own_getline {
     my ($body) = @_;
     my $getline = blessed $body && $body->can('getline');

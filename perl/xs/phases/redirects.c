@@ -110,8 +110,8 @@ mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec)
 }
 
 /* Continues the request as another request. Only the log and the cleanup of `rec` remain. `error`:
- * the status whose page the other request makes, or 0. As in Apache, a handler may have set a status
- * for the other request. */
+ * the status whose page the other request makes, or 0. As in Apache, a handler may have set a
+ * status for the other request. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int error)
 {
   mehari_rec *next = mehari_rec_new(aTHX_ frame);

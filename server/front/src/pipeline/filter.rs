@@ -22,8 +22,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Returns an answer of the front, as a back end if the rules of `Substitute` or a compression apply
-/// to the answer. Files are compressed elsewhere, once for all requests.
+/// Returns an answer of the front, as a back end if the rules of `Substitute` or a compression
+/// apply to the answer. Files are compressed elsewhere, once for all requests.
 pub fn answered(
     request: &Request<'_>,
     file: &[u8],
