@@ -57,6 +57,7 @@ pub use client::{
 pub use context::RequestContext;
 pub use log::SentHead;
 pub use respond::{answer, start_answer};
+pub use response_body::send_page;
 
 use crate::content::Answer;
 use crate::handlers::HandlerOutcome;

@@ -3,7 +3,7 @@
 
 use crate::wire::*;
 use mehari_harness::processes::kilobytes;
-use mehari_harness::{eventually, Server, PATIENCE};
+use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 use std::collections::HashMap;
 
 const MIB: usize = 1024 * 1024;
@@ -188,4 +188,68 @@ fn output_of_programs_for_a_client_that_reads_nothing_goes_to_one_file() {
     }
     assert!(eventually(PATIENCE, || unsent(&server) == 0));
     assert!(eventually(PATIENCE, || files() == before), "it is closed");
+}
+
+/// Pages that the server makes for one request wait in memory within the limits of program output.
+/// The rest waits in a file.
+#[test]
+fn pages_of_the_server_for_a_client_that_reads_nothing_go_to_one_file() {
+    const STREAMS: u32 = 40;
+    let server = site_with_pages(900_000).start();
+    let files = || server.descriptors().get("file").copied().unwrap_or(0);
+    let expected = server.get("/page.shtml").expect(200).to_string();
+    let before = files();
+    let mut client = Client::greet(&server, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]);
+    let all = streams(STREAMS).flat_map(|n| ask(n, "/page.shtml"));
+    client.write(&all.collect::<Vec<u8>>());
+    heads(&mut client, STREAMS);
+    assert!(
+        eventually(PATIENCE, || unsent(&server) < 8 * MIB),
+        "{} bytes of 36 MB in memory",
+        unsent(&server)
+    );
+    assert!(files() <= before + 1, "one file for one connection");
+    client.write(&widen(0));
+    client.write(&settings(&[(SETTINGS_INITIAL_WINDOW_SIZE, WIDE)]));
+    let come = bodies(&mut client, STREAMS);
+    for stream in streams(STREAMS) {
+        assert!(come[&stream] == expected.as_bytes(), "stream {stream}");
+    }
+    assert!(eventually(PATIENCE, || unsent(&server) == 0));
+    assert!(eventually(PATIENCE, || files() <= before), "it is closed");
+}
+
+#[test]
+fn pages_of_the_server_for_clients_of_http1_that_read_nothing_go_to_files() {
+    const CLIENTS: usize = 8;
+    let server = site_with_pages(12_000_000).start();
+    let expected = server.get("/page.shtml").expect(200).to_string();
+    let files = || server.descriptors().get("file").copied().unwrap_or(0);
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.write(&Request::get("/page.shtml").bytes());
+        client.fill().expect("the response begins");
+    }
+    let waits = || files() >= CLIENTS && unsent(&server) < CLIENTS * 3 * MIB;
+    assert!(
+        eventually(PATIENCE, waits),
+        "{} bytes in memory, {} files",
+        unsent(&server),
+        files()
+    );
+    for client in &mut clients {
+        let answer = client.read_answer("GET").expect("the whole response");
+        assert!(answer.body == expected.as_bytes());
+    }
+    assert!(eventually(PATIENCE, || unsent(&server) == 0));
+}
+
+/// Returns a site with a page of about this length that is made for each request.
+fn site_with_pages(length: usize) -> Builder {
+    Server::builder()
+        .file("htdocs/large.txt", &"0123456789".repeat(length / 10))
+        .file("htdocs/page.shtml", "<!--#include virtual=\"large.txt\" -->")
+        .conf(&format!(
+            "DocumentRoot @ROOT@/htdocs\n<Files *.shtml>\nOptions +Includes\nSetOutputFilter INCLUDES\n</Files>\n{METRICS}"
+        ))
 }

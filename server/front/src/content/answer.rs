@@ -37,6 +37,15 @@ impl Content {
         }
     }
 
+    /// Returns the bytes of a body in memory that nothing else holds: no cache and no other response.
+    pub fn into_own_bytes(self) -> Result<Vec<u8>, Content> {
+        match self {
+            Content::Bytes(bytes) => Ok(bytes),
+            Content::Shared(bytes) if bytes.is_unique() => Ok(bytes.into()),
+            content => Err(content),
+        }
+    }
+
     pub fn empty() -> Content {
         Content::Bytes(Vec::new())
     }

@@ -1,5 +1,5 @@
-//! Holds the part of a program's output that the client has not taken. A slow client therefore
-//! occupies no worker.
+//! Holds the part of a program's output, or of a page that the server has made, that the client has
+//! not taken. A slow client therefore occupies no worker.
 //!
 //! A backlog uses memory first, then a temporary file. All responses of an HTTP/2 connection share
 //! one file. The program waits only when the file is full. The codecs of HTTP/1 and HTTP/2 store
@@ -23,6 +23,9 @@ const IN_MEMORY_BEYOND_SHARE: usize = 16 * 1024;
 /// The file is then also written in batches of this size.
 const IN_MEMORY_WHEN_CROWDED: usize = 64 * 1024;
 const CROWDED: usize = 256 * 1024 * 1024;
+/// The most bytes in memory for all responses of the front. Beyond them, a page that is larger than
+/// its own limit is given up, even if it is being written to the file.
+const FULL: usize = 2 * CROWDED;
 /// The most bytes in the file of one response, or in the file of an HTTP/2 connection.
 const IN_FILE: u64 = 1024 * 1024 * 1024;
 /// The most bytes taken from a program at a time. `LEAST_ROOM`: the fewest bytes that the backlog
@@ -33,7 +36,7 @@ const LEAST_ROOM: usize = 4 * 1024;
 /// Counts the bytes of responses in the front's memory that clients have not taken.
 #[derive(Debug, Default)]
 pub struct Unsent {
-    /// The bytes in the memory of backlogs and in waiting pages.
+    /// The bytes in the memory of backlogs.
     waiting: Cell<usize>,
     /// The bytes in the memory of the HTTP/2 library.
     pub handed: Arc<AtomicUsize>,
@@ -48,29 +51,6 @@ impl Unsent {
     /// little.
     pub fn is_crowded(&self) -> bool {
         self.bytes() > CROWDED
-    }
-}
-
-/// Counts the waiting bytes of a page that the server has made. Such bytes are in no backlog.
-pub struct WaitingPage {
-    unsent: Rc<Unsent>,
-    bytes: usize,
-}
-
-impl WaitingPage {
-    pub fn new(unsent: &Rc<Unsent>, bytes: usize) -> WaitingPage {
-        unsent.waiting.set(unsent.waiting.get() + bytes);
-        WaitingPage {
-            unsent: unsent.clone(),
-            bytes,
-        }
-    }
-}
-
-impl Drop for WaitingPage {
-    fn drop(&mut self) {
-        let waiting = &self.unsent.waiting;
-        waiting.set(waiting.get() - self.bytes);
     }
 }
 
@@ -128,6 +108,15 @@ impl Backlog {
             Some(room) => room.clamp(LEAST_ROOM, ROOM),
             None => 0,
         }
+    }
+
+    /// Whether too much of a page is in memory: all responses together fill much memory, and the
+    /// file takes no more or is too slow. A program would wait, but a page is already complete.
+    pub fn overflows(&mut self, cx: &mut Context<'_>) -> bool {
+        let limit = self.limit();
+        self.unsent.is_crowded()
+            && self.spool.in_memory() > limit
+            && (self.spool.poll_settle(cx, limit).is_ready() || self.unsent.bytes() > FULL)
     }
 
     fn limit(&self) -> usize {

@@ -1,11 +1,12 @@
 //! Sends the body of a program's response: framed, counted, cut to its length, and kept in the
-//! backlog while the client is slow.
+//! backlog while the client is slow. A page that the server has made waits in the same way.
 
 use super::client::{BodyLength, ClientStream, Framing, Gone};
 use crate::content::backlog::Backlog;
 use crate::handlers::{Backend, Fault};
 use crate::pipeline::RequestContext;
 use mehari_net::deadline::{Interrupt, Phase};
+use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -82,6 +83,22 @@ pub fn poll<C: ClientStream>(
     }
 }
 
+/// Sends a page that the server holds whole, or the rest of such a page.
+pub async fn send_page<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    page: Vec<u8>,
+) -> Result<(), Gone> {
+    let mut body = ResponseBody::of_page(client, page);
+    let result = poll_fn(|cx| poll(client, cx, context, &mut body, &mut Backend::Gone)).await;
+    context.record.sent += body.delivered(client.withheld());
+    if let Some(remark) = body.remark() {
+        client.log(context, &remark);
+    }
+    result?;
+    client.end_response(body.is_cut_off(), body.framing).await
+}
+
 /// Waits for the client or for the program, because no data can be moved now.
 fn poll_pause<C: ClientStream>(
     client: &mut C,
@@ -125,6 +142,22 @@ impl ResponseBody {
             sent: 0,
             stalled: false,
             backlog: client.backlog(),
+        }
+    }
+
+    fn of_page<C: ClientStream>(client: &C, page: Vec<u8>) -> ResponseBody {
+        let length = page.len() as u64;
+        let mut backlog = client.backlog();
+        *backlog.memory() = page;
+        ResponseBody {
+            length: BodyLength::Known(length),
+            framing: Framing::Plain,
+            silent: false,
+            state: BodyState::Done,
+            whole: false,
+            sent: length,
+            stalled: false,
+            backlog,
         }
     }
 
@@ -237,6 +270,10 @@ impl ResponseBody {
         backend: &mut Backend,
         client: &mut C,
     ) -> Result<usize, Gone> {
+        if self.state != BodyState::Open {
+            self.poll_store(cx, client);
+            return self.poll_return(cx, client);
+        }
         let returned = self.poll_return(cx, client)?;
         if self.state != BodyState::Open {
             return Ok(returned);
@@ -260,6 +297,15 @@ impl ResponseBody {
         }
         *self.backlog.memory() = memory;
         Ok(returned + taken)
+    }
+
+    /// Moves the rest of a complete body to the backlog's file, as far as memory is limited.
+    fn poll_store<C: ClientStream>(&mut self, cx: &mut Context<'_>, client: &C) {
+        self.backlog.room(cx, client.unsent());
+        if self.backlog.overflows(cx) {
+            self.state = BodyState::Lost(io::ErrorKind::StorageFull);
+            self.backlog.clear();
+        }
     }
 
     /// Sends the oldest data of the backlog if the client takes more. Returns the number of bytes.

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::output::Output;
 use crate::content::Content;
-use crate::pipeline::{Gone, RequestContext};
+use crate::pipeline::{self, Gone, RequestContext};
 use mehari_net::deadline::{Interrupt, Phase};
 use mehari_net::socket::Stream;
 use std::future::poll_fn;
@@ -68,22 +68,50 @@ impl<S: Stream> Connection<S> {
         context: &mut RequestContext,
         content: Content,
     ) -> Result<(), Gone> {
-        let (vector, resource, shared);
-        let bytes = match content {
-            Content::Bytes(bytes) => {
-                vector = bytes;
-                &vector[..]
+        match content.into_own_bytes() {
+            Ok(page) | Err(Content::Bytes(page)) => self.send_page(context, page).await,
+            Err(Content::Cached(resource)) => self.send_shared(context, resource.body()).await,
+            Err(Content::Shared(bytes)) => self.send_shared(context, &bytes).await,
+            Err(Content::File(body)) => self.send_file(context, *body).await,
+        }
+    }
+
+    /// Sends a page that nothing else holds. What the socket does not take at once waits in a
+    /// backlog, which limits the memory for clients that do not read.
+    async fn send_page(
+        &mut self,
+        context: &mut RequestContext,
+        mut page: Vec<u8>,
+    ) -> Result<(), Gone> {
+        if page.len() < LONG {
+            return self.send_shared(context, &page).await;
+        }
+        let mut sent = 0;
+        poll_fn(|cx| {
+            while sent < page.len() {
+                let rest = &page[sent..];
+                match self.output.poll_write_with(cx, &mut self.socket, rest) {
+                    Poll::Ready(Ok(count)) => sent += count,
+                    Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                    Poll::Pending => break,
+                }
             }
-            Content::Cached(cached) => {
-                resource = cached;
-                resource.body()
-            }
-            Content::Shared(bytes) => {
-                shared = bytes;
-                &shared[..]
-            }
-            Content::File(body) => return self.send_file(context, *body).await,
-        };
+            Poll::Ready(Ok(()))
+        })
+        .await?;
+        context.record.sent += sent as u64;
+        if sent == page.len() {
+            return Ok(());
+        }
+        page.drain(..sent);
+        pipeline::send_page(self, context, page).await
+    }
+
+    async fn send_shared(
+        &mut self,
+        context: &mut RequestContext,
+        bytes: &[u8],
+    ) -> Result<(), Gone> {
         if bytes.len() < LONG {
             self.output.bytes.extend_from_slice(bytes);
             context.record.sent += bytes.len() as u64;

@@ -2,11 +2,12 @@
 
 use super::body_sending::Sending;
 use super::stream::Stream;
-use crate::content::backlog::{Backlog, WaitingPage};
+use crate::content::backlog::Backlog;
 use crate::content::Content;
 use crate::handlers::Backend;
 use crate::pipeline::{
-    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, RequestHead, ResponseHead,
+    self, BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, RequestHead,
+    ResponseHead,
 };
 use crate::request::{Fields, Peer};
 use crate::shared::uploads::Upload;
@@ -158,14 +159,11 @@ impl ClientStream for Stream {
         if self.sending.as_ref().is_none_or(Sending::has_ended) {
             return Ok(());
         }
-        match content {
-            Content::Bytes(bytes) => {
-                let _waiting = WaitingPage::new(&self.shared.connections.unsent, bytes.len());
-                self.send(context, bytes.into(), true).await
-            }
-            Content::Cached(resource) => self.send(context, resource.bytes(), true).await,
-            Content::Shared(bytes) => self.send(context, bytes, true).await,
-            Content::File(body) => self.send_file(context, *body).await,
+        match content.into_own_bytes() {
+            Ok(page) | Err(Content::Bytes(page)) => pipeline::send_page(self, context, page).await,
+            Err(Content::Cached(resource)) => self.send(context, resource.bytes(), true).await,
+            Err(Content::Shared(bytes)) => self.send(context, bytes, true).await,
+            Err(Content::File(body)) => self.send_file(context, *body).await,
         }
     }
 

@@ -4,10 +4,9 @@ use super::body_sending::Sending;
 use super::head::Head;
 use super::outgoing::Outgoing;
 use super::Accepted;
-use crate::content::backlog::WaitingPage;
 use crate::content::{Answer, Content};
 use crate::handlers::HandlerOutcome;
-use crate::pipeline::{self, Gone, RequestContext, SentHead, TargetForm};
+use crate::pipeline::{self, ClientStream, Gone, RequestContext, SentHead, TargetForm};
 use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
@@ -68,9 +67,8 @@ impl Drop for Answering {
 enum Next {
     All,
     Outcome(HandlerOutcome),
-    /// The head is sent, and these remaining bytes end the body. The [`WaitingPage`] counts the
-    /// bytes, unless another part of the server counts them.
-    Rest(Bytes, Option<WaitingPage>),
+    /// The head is sent, and this content is the body.
+    Content(Content),
 }
 
 impl Stream {
@@ -144,7 +142,7 @@ impl Stream {
         match next {
             Next::All => pipeline::run(self, context).await,
             Next::Outcome(work) => pipeline::finish(self, context, work).await,
-            Next::Rest(bytes, _waiting) => self.send(context, bytes, true).await,
+            Next::Content(content) => self.send_content(context, content).await,
         }
     }
 
@@ -155,23 +153,23 @@ impl Stream {
         context: &mut RequestContext,
         answer: Answer,
     ) -> Result<Option<Next>, Gone> {
-        let bytes = match &answer.content {
-            Content::Cached(resource) => resource.bytes(),
-            Content::Shared(bytes) => bytes.clone(),
-            Content::Bytes(bytes) => Bytes::copy_from_slice(bytes),
-            Content::File(_) => return Ok(Some(Next::Outcome(HandlerOutcome::Answer(answer)))),
-        };
+        if matches!(answer.content, Content::File(_)) {
+            return Ok(Some(Next::Outcome(HandlerOutcome::Answer(answer))));
+        }
         pipeline::start_answer(self, context, &answer)?;
         let sending = self.sending.as_mut().ok_or(Gone)?;
         if sending.has_ended() {
             return Ok(None);
         }
-        if !sending.has_room_for(bytes.len()) {
-            let is_own = matches!(answer.content, Content::Bytes(_));
-            let waiting =
-                is_own.then(|| WaitingPage::new(&self.shared.connections.unsent, bytes.len()));
-            return Ok(Some(Next::Rest(bytes, waiting)));
+        if !sending.has_room_for(answer.content.length() as usize) {
+            return Ok(Some(Next::Content(answer.content)));
         }
+        let bytes = match answer.content {
+            Content::Cached(resource) => resource.bytes(),
+            Content::Shared(bytes) => bytes,
+            Content::Bytes(bytes) => bytes.into(),
+            content @ Content::File(_) => return Ok(Some(Next::Content(content))),
+        };
         context.record.sent += bytes.len() as u64;
         sending.send(bytes, true)?;
         Ok(None)

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use mehari_cache::{field, fields, Page};
 use mehari_config::RangeLimits;
 use mehari_http::condition::{date, Conditions};
-use mehari_http::range::{self, RangeSource};
+use mehari_http::range::{self, RangePart, RangeSource};
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -61,7 +61,7 @@ pub fn answer_with_page(
             return HandlerOutcome::Answer(Answer {
                 status,
                 lines: finish(lines),
-                content: Content::Bytes(body),
+                content: body,
             });
         }
     }
@@ -134,17 +134,14 @@ fn part_of(
     page: &Page,
     lines: &[u8],
     limits: RangeLimits,
-) -> Option<(u16, Vec<u8>, Vec<u8>)> {
+) -> Option<(u16, Vec<u8>, Content)> {
     let (etag, modified) = validators(&page.lines);
     let size = page.body.len() as u64;
     let ranges = conditions.ranges(etag, modified, size, limits)?;
     if ranges.is_empty() {
         let answer = crate::content::page::answer(416, None);
         let lines = [&answer.lines[..], range::unsatisfied(size).as_bytes()].concat();
-        let Content::Bytes(body) = answer.content else {
-            return None;
-        };
-        return Some((416, lines, body));
+        return Some((416, lines, answer.content));
     }
     let is_type = |name: &[u8]| name.eq_ignore_ascii_case(b"content-type");
     let whole = RangeSource {
@@ -155,13 +152,25 @@ fn part_of(
         shared: &some_of(lines, |name| !is_type(name)),
     };
     let (lines, parts) = range::parts(&whole, &ranges);
+    if let [RangePart {
+        text,
+        start,
+        length,
+    }] = &parts[..]
+    {
+        if text.is_empty() {
+            let (start, length) = (*start as usize, *length as usize);
+            let body = page.body.slice(start..start + length);
+            return Some((206, lines, Content::Shared(body)));
+        }
+    }
     let mut body = Vec::new();
     for part in parts {
         let (start, length) = (part.start as usize, part.length as usize);
         body.extend_from_slice(&part.text);
         body.extend_from_slice(&page.body[start..start + length]);
     }
-    Some((206, lines, body))
+    Some((206, lines, Content::Bytes(body)))
 }
 
 /// Returns the lines that a 304 repeats (RFC 9110 section 15.4.5).
