@@ -190,3 +190,56 @@ fn clients_that_leave_disturb_no_other() {
     });
     assert!(!server.log.text().contains("ended by signal"));
 }
+
+/// A body without a reader is never written, so no write shows that the client has left: the body of
+/// a HEAD request, a body that the status forbids, and the bytes beyond the Content-Length.
+#[test]
+fn endless_script_ends_where_nobody_reads_its_body() {
+    const APP: &str = "sub { my $env = shift; my ($status, @more) = split /&/, $env->{QUERY_STRING}; sub { my $w = $_[0]->([$status, [$status == 204 ? () : ('Content-Type', 'text/plain'), @more]]); $w->write('x' x 1000) while 1 } }\n";
+    let script = "my ($status, @more) = split /&/, $ENV{QUERY_STRING}; print qq{Status: $status\\n}, $status == 204 ? () : qq{Content-Type: text/plain\\n}, @more ? qq{$more[0]: $more[1]\\n} : (), qq{\\n}; print 'x' x 1000 while 1;";
+    let server = simple(1)
+        .file("scripts/endless.pl", &format!("#!/usr/bin/perl\n{script}\n"))
+        .file("app.psgi", APP)
+        .conf("<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/app.psgi\n    Require all granted\n</Location>\n")
+        .start();
+    let mut targets = vec!["/psgi".to_string()];
+    targets.extend(Rung::ALL.iter().map(|rung| rung.url("endless.pl")));
+    let cases = [
+        ("HEAD", "200"),
+        ("GET", "204"),
+        ("GET", "200&Content-Length&10"),
+    ];
+    for target in &targets {
+        for (method, query) in cases {
+            let mut connection = server.connect();
+            connection.write(&Request::new(method, &format!("{target}?{query}")).bytes());
+            let answer = connection.read_answer(method).expect("the response");
+            assert!(query.starts_with(&answer.status.to_string()), "{target}");
+            drop(connection);
+            let next = server.get("/registry/hello.pl");
+            assert_eq!(next.expect(200), "Hello", "{method} {target}?{query}");
+        }
+    }
+    assert!(!server.log.text().contains("ended by signal"));
+}
+
+/// A script whose output is limited may run to its end, as under Apache.
+#[test]
+fn limited_output_without_a_reader_harms_no_script() {
+    let site = || {
+        simple(1).file(
+            "scripts/limited.pl",
+            &plain("$| = 1; print 'x' x 1000 for 1 .. 500; select undef, undef, undef, 0.2; print 'x' x 1000; print STDERR qq{ran to its end\\n};"),
+        )
+        .ladder()
+    };
+    for server in apache::beside(site).iter() {
+        let mut connection = server.connect();
+        let target = Rung::Registry.url("limited.pl");
+        connection.write(&Request::new("HEAD", &target).bytes());
+        assert_eq!(connection.read_answer("HEAD").expect("a head").status, 200);
+        drop(connection);
+        let ran = || server.log.text().contains("ran to its end");
+        assert!(eventually(PATIENCE, ran), "{}", server.log.text());
+    }
+}

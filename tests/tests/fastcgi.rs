@@ -367,3 +367,27 @@ fn request_of_a_client_that_has_left_is_abandoned() {
         matches!(program.read(&mut [0]), Ok(0)) || program.write_all(b"x").is_err()
     }));
 }
+
+/// A body without a reader is never written, so no write shows that the client has left.
+#[test]
+fn endless_body_of_a_head_request_ends_when_its_client_leaves() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let server = Server::builder()
+        .conf("StartServers 1\nMaxRequestWorkers 1\n")
+        .conf(&format!("ProxyPass / fcgi://{address}\n"))
+        .start();
+    let mut client = server.connect();
+    client.write(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n");
+    let (mut program, _) = listener.accept().expect("the server connects");
+    read_request(&mut program);
+    program.write_all(&record(6, HEAD)).expect("it reads");
+    assert_eq!(client.read_answer("HEAD").expect("a head").status, 200);
+    drop(client);
+    program
+        .set_read_timeout(Some(std::time::Duration::from_millis(50)))
+        .expect("a limit");
+    assert!(eventually(PATIENCE, || {
+        program.write_all(&record(6, b"x")).is_err() || matches!(program.read(&mut [0]), Ok(0))
+    }));
+}

@@ -120,3 +120,32 @@ fn endless_script_ends_with_its_stream_or_connection() {
         }
     }
 }
+
+/// A HEAD request's stream ends with the head, so a reset cannot show that the client has left.
+#[test]
+fn endless_script_of_a_head_request_ends_with_the_connection() {
+    let server = simple(1)
+        .file(
+            "scripts/slow.pl",
+            &plain("$| = 1; while (1) { print 'x' x 1000; select undef, undef, undef, 0.01 }"),
+        )
+        .file("scripts/fast.pl", &plain("print 'x' x 1000 while 1;"))
+        .start();
+    for name in ["slow.pl", "fast.pl"] {
+        let mut client = Client::greet(&server, &[]);
+        let path = Rung::Registry.url(name);
+        let fields = [(":method", "HEAD"), GET[1], (":path", &path), GET[3]];
+        client.write(&frame(
+            HEADERS,
+            END_STREAM | END_HEADERS,
+            1,
+            &block(&fields),
+        ));
+        let head = client.until(HEADERS).expect("a head");
+        assert_eq!(status(&head.payload), 200);
+        assert!(head.flags & END_STREAM != 0);
+        drop(client);
+        let next = server.get(&Rung::Registry.url("hello.pl"));
+        assert_eq!(next.expect(200), "Hello", "{name}");
+    }
+}

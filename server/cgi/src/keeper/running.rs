@@ -22,6 +22,8 @@ use tokio::time::{sleep, timeout};
 const MERCY: Duration = Duration::from_secs(1);
 /// How long an ended leader waits for the order to stop its group.
 const LINGER: Duration = Duration::from_secs(3);
+/// The most bytes that are discarded of a program's output after its response.
+const MOST_DISCARDED: usize = 1024 * 1024;
 /// The largest number of bytes of a program's stderr in the log.
 const MOST_STDERR: usize = 256 * 1024;
 
@@ -238,12 +240,18 @@ async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     }
 }
 
-/// Reads and drops further output, so that the program neither blocks nor dies of SIGPIPE. The
-/// function never returns.
+/// Reads and drops further output, so that the program neither blocks nor dies of SIGPIPE. Endless
+/// output ends with SIGPIPE. The function never returns.
 async fn discard(rest: Verdict) -> std::convert::Infallible {
     if let Some(mut stdout) = rest {
         let mut buffer = vec![0; 16 * 1024];
-        while let Ok(1..) = stdout.read(&mut buffer).await {}
+        let mut left = MOST_DISCARDED;
+        while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
+            left = left.saturating_sub(count);
+            if left == 0 {
+                break;
+            }
+        }
     }
     std::future::pending().await
 }

@@ -27,7 +27,7 @@ use h2::server::Connection;
 use mehari_config::{ConnectionLimits, LogLevel};
 use mehari_net::deadline::{Interrupt, Phase};
 use mehari_observe::Origin;
-use outgoing::Outgoing;
+use outgoing::{ClosingNotice, Outgoing};
 use std::future::{poll_fn, Future};
 use std::pin::pin;
 use std::rc::Rc;
@@ -80,6 +80,7 @@ where
     let peer = Rc::new(takeover.peer);
     let began = shared.clock.tick();
     let outgoing = Rc::new(Outgoing::new(&shared.connections.unsent));
+    let _notice = ClosingNotice(outgoing.clone());
     let mut connection = H2Connection {
         shared,
         connection,

@@ -182,6 +182,9 @@ pub trait ClientStream: RequestHead {
     /// Notices, while nothing moves, that the client has left.
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone>;
 
+    /// Notices, after the head of a response without a body, that the client has left.
+    fn poll_departure(&mut self, cx: &mut Context<'_>) -> bool;
+
     /// Writes a line to the error log.
     fn log(&self, context: &RequestContext, text: &str) {
         context.log(self.shared(), LogLevel::Error, self.target(), text);

@@ -180,6 +180,8 @@ pub async fn program<C: ClientStream>(
     let result = result.await;
     if result.is_err() {
         backend.note_departure();
+    } else if body.is_unread() {
+        response_body::give_up(backend, &body);
     }
     context.mark_wait("body of the response");
     context.tell_worker(body.sent());

@@ -8,8 +8,9 @@ use crate::pipeline::RequestContext;
 use mehari_net::deadline::{Interrupt, Phase};
 use std::future::poll_fn;
 use std::io;
-use std::task::{Context, Poll};
+use std::task::{ready, Context, Poll};
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// Bytes that are moved for one client before other tasks run.
 const AT_ONCE: usize = 1024 * 1024;
@@ -19,6 +20,12 @@ const AT_HAND: usize = 64 * 1024;
 const ROOM: usize = 64 * 1024;
 /// `00ffff\r\n`: room for a chunk's size, which is written after the chunk is complete.
 const SIZE_LINE: usize = 8;
+/// The most bytes of a body without a reader (HEAD, 204, 304) that are discarded: while the client
+/// is there, and after the client has left. A program may thus end normally in both cases.
+const UNREAD: u64 = 64 * 1024 * 1024;
+const UNREAD_AFTER_DEPARTURE: u64 = 1024 * 1024;
+/// How long such a program may run after the client has left.
+const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, PartialEq, Eq)]
 enum BodyState {
@@ -27,6 +34,8 @@ enum BodyState {
     CutOff(Fault),
     /// The program sent more than its Content-Length. The rest was cut.
     Overlong,
+    /// The program still sends a body that has no reader, and the front discards no more of it.
+    Unread,
     /// The program ended its body, but sent less than its Content-Length.
     Short,
     /// The backlog cannot be read.
@@ -42,6 +51,10 @@ pub struct ResponseBody {
     /// Whether the whole body is in the scratch buffer.
     whole: bool,
     sent: u64,
+    /// The number of bytes without a reader.
+    discarded: u64,
+    /// Whether the client has left while its bytes were discarded.
+    is_deserted: bool,
     /// Whether the client's write limit is running.
     stalled: bool,
     /// Data that the client has not taken.
@@ -63,6 +76,9 @@ pub fn poll<C: ClientStream>(
         if let Some(warning) = body.take_warning() {
             client.log(context, &warning);
         }
+        if body.silent && !body.has_ended() {
+            body.watch_client(cx, client);
+        }
         let is_done = body.is_done();
         if is_done && client.withheld() == 0 {
             return Poll::Ready(Ok(()));
@@ -80,6 +96,36 @@ pub fn poll<C: ClientStream>(
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
+    }
+}
+
+/// Ends a program that nobody reads any more. A worker that has sent more than its Content-Length
+/// may first finish, because its next bytes are probably its last ones.
+pub fn give_up(backend: &mut Backend, body: &ResponseBody) {
+    let is_overlong = body.state == BodyState::Overlong;
+    match backend {
+        Backend::Perl(exchange, _) if is_overlong && !exchange.is_complete() => {
+            let backend = std::mem::replace(backend, Backend::Gone);
+            tokio::task::spawn_local(discard(backend));
+        }
+        backend => backend.note_departure(),
+    }
+}
+
+/// Discards the rest of a program's output, within limits. Then tells the worker that nobody reads.
+async fn discard(mut backend: Backend) {
+    let (mut piece, mut discarded) = (Vec::new(), 0);
+    let end = poll_fn(|cx| loop {
+        piece.clear();
+        match ready!(backend.poll_body(cx, &mut piece, ROOM)) {
+            Ok(true) if discarded <= UNREAD_AFTER_DEPARTURE => discarded += piece.len() as u64,
+            Ok(true) => return Poll::Ready(false),
+            Ok(false) | Err(_) => return Poll::Ready(true),
+        }
+    });
+    let has_ended = timeout(GRACE, end).await;
+    if !matches!(has_ended, Ok(true)) {
+        backend.note_departure();
     }
 }
 
@@ -111,11 +157,11 @@ fn poll_pause<C: ClientStream>(
     }
     let waits = client.is_blocked();
     let shared = client.shared();
-    if !waits {
+    if !waits && !body.is_deserted {
         client
             .guard()
             .enter(&shared.clock, Phase::Work, Duration::MAX);
-    } else if !body.stalled {
+    } else if waits && !body.stalled {
         let limit = shared.site().limits.write_timeout;
         client.guard().enter(&shared.clock, Phase::Write, limit);
     }
@@ -140,6 +186,8 @@ impl ResponseBody {
             state: BodyState::Open,
             whole: false,
             sent: 0,
+            discarded: 0,
+            is_deserted: false,
             stalled: false,
             backlog: client.backlog(),
         }
@@ -156,6 +204,8 @@ impl ResponseBody {
             state: BodyState::Done,
             whole: false,
             sent: length,
+            discarded: 0,
+            is_deserted: false,
             stalled: false,
             backlog,
         }
@@ -220,6 +270,11 @@ impl ResponseBody {
         self.state != BodyState::Open
     }
 
+    /// Whether nobody gets what the program may still send.
+    pub fn is_unread(&self) -> bool {
+        matches!(self.state, BodyState::Overlong | BodyState::Unread)
+    }
+
     /// Returns the number of bytes of the body so far.
     pub fn sent(&self) -> u64 {
         self.sent
@@ -243,7 +298,7 @@ impl ResponseBody {
     /// Returns what the error log must say about the end of the body.
     pub fn remark(&self) -> Option<String> {
         match &self.state {
-            BodyState::Open | BodyState::Done => None,
+            BodyState::Open | BodyState::Done | BodyState::Unread => None,
             BodyState::CutOff(fault) => Some(format!("cut off within its response: {fault}")),
             BodyState::Overlong => {
                 Some("the program sent more than its Content-Length; cut".into())
@@ -297,6 +352,29 @@ impl ResponseBody {
         }
         *self.backlog.memory() = memory;
         Ok(returned + taken)
+    }
+
+    /// Ends a body without a reader if it is too long, or soon after the client has left. No write
+    /// would show that the client has left, because nothing is written.
+    fn watch_client<C: ClientStream>(&mut self, cx: &mut Context<'_>, client: &mut C) {
+        if client.unsent() > 0 {
+            return;
+        }
+        if !self.is_deserted && client.poll_departure(cx) {
+            self.is_deserted = true;
+            let clock = &client.shared().clock;
+            client.guard().enter(clock, Phase::Work, GRACE);
+        }
+        let (most, is_late) = if self.is_deserted {
+            let interrupt = client.guard().poll_interrupt(cx);
+            let is_late = matches!(interrupt, Some(Interrupt::TimedOut | Interrupt::Abort));
+            (UNREAD_AFTER_DEPARTURE, is_late)
+        } else {
+            (UNREAD, false)
+        };
+        if is_late || self.discarded > most {
+            self.state = BodyState::Unread;
+        }
     }
 
     /// Moves the rest of a complete body to the backlog's file, as far as memory is limited.
@@ -358,6 +436,7 @@ impl ResponseBody {
             _ => {}
         }
         if self.silent || count == 0 {
+            self.discarded += count as u64;
             into.truncate(before);
         } else if chunked {
             let size = format!("{count:06x}\r\n");

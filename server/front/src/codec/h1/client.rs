@@ -277,4 +277,10 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.socket.watch().map_err(|_| Gone)?;
         self.poll_input(cx)
     }
+
+    /// A client that has closed its sending side counts too: it has the whole response, and cannot
+    /// send another request.
+    fn poll_departure(&mut self, cx: &mut Context<'_>) -> bool {
+        self.poll_client(cx).is_err() || self.client_ended
+    }
 }

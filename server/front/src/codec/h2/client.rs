@@ -231,4 +231,9 @@ impl ClientStream for Stream {
             Ok(())
         }
     }
+
+    /// The stream has ended with the head, so only the end of the connection is noticed.
+    fn poll_departure(&mut self, cx: &mut Context<'_>) -> bool {
+        self.outgoing.poll_closed(cx)
+    }
 }

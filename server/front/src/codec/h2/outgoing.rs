@@ -26,6 +26,19 @@ pub struct Outgoing {
     waiting: RefCell<Vec<Waker>>,
     /// How often waiting streams were woken.
     rounds: Cell<u64>,
+    /// Whether the connection has ended, and the streams that wait for its end.
+    closed: Cell<bool>,
+    listening: RefCell<Vec<Waker>>,
+}
+
+/// Tells the streams, when it is dropped, that the connection has ended.
+pub struct ClosingNotice(pub Rc<Outgoing>);
+
+impl Drop for ClosingNotice {
+    fn drop(&mut self) {
+        self.0.closed.set(true);
+        self.0.listening.take().into_iter().for_each(Waker::wake);
+    }
 }
 
 /// Numbers of bytes that the library holds, for this connection and for all connections.
@@ -51,6 +64,8 @@ impl Outgoing {
             share: Rc::default(),
             waiting: RefCell::default(),
             rounds: Cell::new(0),
+            closed: Cell::new(false),
+            listening: RefCell::default(),
         }
     }
 
@@ -81,6 +96,15 @@ impl Outgoing {
             waiting.push(cx.waker().clone());
         }
         Poll::Pending
+    }
+
+    /// Returns whether the connection has ended. If not, its end wakes `cx`.
+    pub fn poll_closed(&self, cx: &Context<'_>) -> bool {
+        let mut listening = self.listening.borrow_mut();
+        if !self.closed.get() && !listening.iter().any(|waker| waker.will_wake(cx.waker())) {
+            listening.push(cx.waker().clone());
+        }
+        self.closed.get()
     }
 
     /// Wakes the waiting streams in order, after the socket has been polled.
