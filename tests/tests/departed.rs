@@ -191,8 +191,9 @@ fn clients_that_leave_disturb_no_other() {
     assert!(!server.log.text().contains("ended by signal"));
 }
 
-/// A body without a reader is never written, so no write shows that the client has left: the body of
-/// a HEAD request, a body that the status forbids, and the bytes beyond the Content-Length.
+/// Some bodies have no reader: the body of a HEAD request, a body that the status forbids, and the
+/// bytes beyond the Content-Length. They are never written, so no write shows that the client has
+/// left.
 #[test]
 fn endless_script_ends_where_nobody_reads_its_body() {
     const APP: &str = "sub { my $env = shift; my ($status, @more) = split /&/, $env->{QUERY_STRING}; sub { my $w = $_[0]->([$status, [$status == 204 ? () : ('Content-Type', 'text/plain'), @more]]); $w->write('x' x 1000) while 1 } }\n";

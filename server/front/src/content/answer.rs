@@ -37,7 +37,7 @@ impl Content {
         }
     }
 
-    /// Returns the bytes of a body in memory that nothing else holds: no cache and no other response.
+    /// Returns the bytes of a body in memory that neither a cache nor another response holds.
     pub fn into_own_bytes(self) -> Result<Vec<u8>, Content> {
         match self {
             Content::Bytes(bytes) => Ok(bytes),

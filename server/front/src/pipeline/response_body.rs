@@ -1,16 +1,20 @@
 //! Sends the body of a program's response: framed, counted, cut to its length, and kept in the
 //! backlog while the client is slow. A page that the server has made waits in the same way.
 
+mod page;
+mod unread;
+
+pub use page::send_page;
+pub use unread::give_up;
+
 use super::client::{BodyLength, ClientStream, Framing, Gone};
 use crate::content::backlog::Backlog;
 use crate::handlers::{Backend, Fault};
 use crate::pipeline::RequestContext;
 use mehari_net::deadline::{Interrupt, Phase};
-use std::future::poll_fn;
 use std::io;
-use std::task::{ready, Context, Poll};
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// Bytes that are moved for one client before other tasks run.
 const AT_ONCE: usize = 1024 * 1024;
@@ -20,12 +24,6 @@ const AT_HAND: usize = 64 * 1024;
 const ROOM: usize = 64 * 1024;
 /// `00ffff\r\n`: room for a chunk's size, which is written after the chunk is complete.
 const SIZE_LINE: usize = 8;
-/// The most bytes of a body without a reader (HEAD, 204, 304) that are discarded: while the client
-/// is there, and after the client has left. A program may thus end normally in both cases.
-const UNREAD: u64 = 64 * 1024 * 1024;
-const UNREAD_AFTER_DEPARTURE: u64 = 1024 * 1024;
-/// How long such a program may run after the client has left.
-const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, PartialEq, Eq)]
 enum BodyState {
@@ -99,52 +97,6 @@ pub fn poll<C: ClientStream>(
     }
 }
 
-/// Ends a program that nobody reads any more. A worker that has sent more than its Content-Length
-/// may first finish, because its next bytes are probably its last ones.
-pub fn give_up(backend: &mut Backend, body: &ResponseBody) {
-    let is_overlong = body.state == BodyState::Overlong;
-    match backend {
-        Backend::Perl(exchange, _) if is_overlong && !exchange.is_complete() => {
-            let backend = std::mem::replace(backend, Backend::Gone);
-            tokio::task::spawn_local(discard(backend));
-        }
-        backend => backend.note_departure(),
-    }
-}
-
-/// Discards the rest of a program's output, within limits. Then tells the worker that nobody reads.
-async fn discard(mut backend: Backend) {
-    let (mut piece, mut discarded) = (Vec::new(), 0);
-    let end = poll_fn(|cx| loop {
-        piece.clear();
-        match ready!(backend.poll_body(cx, &mut piece, ROOM)) {
-            Ok(true) if discarded <= UNREAD_AFTER_DEPARTURE => discarded += piece.len() as u64,
-            Ok(true) => return Poll::Ready(false),
-            Ok(false) | Err(_) => return Poll::Ready(true),
-        }
-    });
-    let has_ended = timeout(GRACE, end).await;
-    if !matches!(has_ended, Ok(true)) {
-        backend.note_departure();
-    }
-}
-
-/// Sends a page that the server holds whole, or the rest of such a page.
-pub async fn send_page<C: ClientStream>(
-    client: &mut C,
-    context: &mut RequestContext,
-    page: Vec<u8>,
-) -> Result<(), Gone> {
-    let mut body = ResponseBody::of_page(client, page);
-    let result = poll_fn(|cx| poll(client, cx, context, &mut body, &mut Backend::Gone)).await;
-    context.record.sent += body.delivered(client.withheld());
-    if let Some(remark) = body.remark() {
-        client.log(context, &remark);
-    }
-    result?;
-    client.end_response(body.is_cut_off(), body.framing).await
-}
-
 /// Waits for the client or for the program, because no data can be moved now.
 fn poll_pause<C: ClientStream>(
     client: &mut C,
@@ -190,24 +142,6 @@ impl ResponseBody {
             is_deserted: false,
             stalled: false,
             backlog: client.backlog(),
-        }
-    }
-
-    fn of_page<C: ClientStream>(client: &C, page: Vec<u8>) -> ResponseBody {
-        let length = page.len() as u64;
-        let mut backlog = client.backlog();
-        *backlog.memory() = page;
-        ResponseBody {
-            length: BodyLength::Known(length),
-            framing: Framing::Plain,
-            silent: false,
-            state: BodyState::Done,
-            whole: false,
-            sent: length,
-            discarded: 0,
-            is_deserted: false,
-            stalled: false,
-            backlog,
         }
     }
 
@@ -268,11 +202,6 @@ impl ResponseBody {
     /// Whether the program has sent everything, or failed.
     pub fn has_ended(&self) -> bool {
         self.state != BodyState::Open
-    }
-
-    /// Whether nobody gets what the program may still send.
-    pub fn is_unread(&self) -> bool {
-        matches!(self.state, BodyState::Overlong | BodyState::Unread)
     }
 
     /// Returns the number of bytes of the body so far.
@@ -352,38 +281,6 @@ impl ResponseBody {
         }
         *self.backlog.memory() = memory;
         Ok(returned + taken)
-    }
-
-    /// Ends a body without a reader if it is too long, or soon after the client has left. No write
-    /// would show that the client has left, because nothing is written.
-    fn watch_client<C: ClientStream>(&mut self, cx: &mut Context<'_>, client: &mut C) {
-        if client.unsent() > 0 {
-            return;
-        }
-        if !self.is_deserted && client.poll_departure(cx) {
-            self.is_deserted = true;
-            let clock = &client.shared().clock;
-            client.guard().enter(clock, Phase::Work, GRACE);
-        }
-        let (most, is_late) = if self.is_deserted {
-            let interrupt = client.guard().poll_interrupt(cx);
-            let is_late = matches!(interrupt, Some(Interrupt::TimedOut | Interrupt::Abort));
-            (UNREAD_AFTER_DEPARTURE, is_late)
-        } else {
-            (UNREAD, false)
-        };
-        if is_late || self.discarded > most {
-            self.state = BodyState::Unread;
-        }
-    }
-
-    /// Moves the rest of a complete body to the backlog's file, as far as memory is limited.
-    fn poll_store<C: ClientStream>(&mut self, cx: &mut Context<'_>, client: &C) {
-        self.backlog.room(cx, client.unsent());
-        if self.backlog.overflows(cx) {
-            self.state = BodyState::Lost(io::ErrorKind::StorageFull);
-            self.backlog.clear();
-        }
     }
 
     /// Sends the oldest data of the backlog if the client takes more. Returns the number of bytes.
