@@ -218,3 +218,25 @@ fn interim_response_has_no_content_length() {
     }
     drop(back_end);
 }
+
+#[test]
+fn client_that_expects_100_gets_it_before_the_response() {
+    needs!("curl");
+    let back_end = BackEnd::start(|heard, stream| {
+        let text = format!("body {}", heard.body.len());
+        stream.write_all(&answer(&text)).is_ok()
+    });
+    let server = builder(&format!("ProxyPass / {}/\n", back_end.url())).start();
+    for protocol in ["--http1.1", "--http2-prior-knowledge"] {
+        let url = format!("http://{}/", server.address);
+        let output = Command::new("curl")
+            .args(["-si", "-m", "60", protocol, &url])
+            .args(["-H", "Expect: 100-continue", "--data", "a body"])
+            .output();
+        let output = output.expect("curl runs").stdout;
+        let said = String::from_utf8_lossy(&output);
+        assert!(said.contains(" 100"), "{protocol}: {said}");
+        assert!(said.ends_with("body 6"), "{protocol}: {said}");
+    }
+    drop(back_end);
+}

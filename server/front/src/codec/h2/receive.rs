@@ -62,6 +62,7 @@ impl Stream {
         limit: u64,
     ) -> Result<Result<Spooled, Problem>, Gone> {
         let largest = if limit == 0 { u64::MAX } else { limit };
+        self.tell_to_continue(&body)?;
         let mut spool = Spool::default();
         let mut pace = Pace::begin(&self.shared.clock).tracking(self.tracked.take(), 0);
         loop {
@@ -90,6 +91,17 @@ impl Stream {
         }
         let spooled = spool.finish().await;
         Ok(spooled.map_err(|error| self.shared.cannot_spool(&error)))
+    }
+
+    /// Sends 100 to a client that waits for it before it sends the body (RFC 9110 section 10.1.1).
+    fn tell_to_continue(&mut self, body: &RecvStream) -> Result<(), Gone> {
+        let mut expected = self.head.fields().iter();
+        if body.is_end_stream() || !expected.any(|(name, _)| name.eq_ignore_ascii_case(b"expect")) {
+            return Ok(());
+        }
+        let mut response = http::Response::new(());
+        *response.status_mut() = http::StatusCode::CONTINUE;
+        self.respond.send_informational(response).map_err(|_| Gone)
     }
 
     fn poll_piece(&self, cx: &mut Context<'_>, body: &mut RecvStream) -> Poll<Result<Piece, Gone>> {
