@@ -215,9 +215,9 @@ fn handed_back_response_that_cannot_be_sent_is_a_500_and_the_worker_goes_on() {
             assert_eq!(status, "500", "{asked}: {}", server.log.text());
             assert_eq!(server.workers(), pids, "{asked}: {}", server.log.text());
         }
-        // The control characters are encoded, and no such file exists.
-        assert_eq!(status(&server, protocol, "/redirects"), "404");
-        assert_eq!(status(&server, protocol, "/redirects?query"), "404");
+        // The control characters are encoded. The front refuses them in a path, as a client's.
+        assert_eq!(status(&server, protocol, "/redirects"), "400");
+        assert_eq!(status(&server, protocol, "/redirects?query"), "400");
         assert_eq!(status(&server, protocol, "/ten.txt"), "200");
         assert_eq!(server.workers(), pids, "{}", server.log.text());
     }

@@ -160,10 +160,24 @@ bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text 
   return count > DEEPEST;
 }
 
+/* Copies a target. Bytes that no request line may contain are encoded. */
+static SV *copy_target(pTHX_ mehari_text target)
+{
+  SV *copy = newSVpvs_flags("", SVs_TEMP);
+  for (size_t i = 0; i < target.length; i++) {
+    unsigned char byte = (unsigned char)target.at[i];
+    if (byte <= ' ' || byte >= 0x7f)
+      sv_catpvf(copy, "%%%02X", byte);
+    else
+      sv_catpvn(copy, target.at + i, 1);
+  }
+  return copy;
+}
+
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target)
 {
   /* The next question overwrites an answer that holds the target. */
-  SV *copy = newSVpvn_flags(target.at, target.length, SVs_TEMP);
+  SV *copy = copy_target(aTHX_ target);
   target = mehari_text_of(aTHX_ copy);
   if (mehari_rec_is_too_deep(rec, "redirected within the server", target)) {
     mehari_rec_end(aTHX_ rec, 500);
