@@ -6,7 +6,7 @@ use mehari_harness::{eventually, processes, Request, Rung, PATIENCE};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn killed_worker_fails_only_its_own_request() {
@@ -190,16 +190,18 @@ fn worker_retires_after_its_requests_without_failing_one() {
     let server = simple(2).conf("MaxConnectionsPerChild 20\n").start();
     let mut seen = std::collections::HashSet::new();
     let mut connection = server.connect();
-    for _ in 0..300 {
+    // A worker ends after 20 requests, more or less by a fifth. On a busy machine, a worker goes on
+    // until its successor has started.
+    let (mut asked, began) = (0, Instant::now());
+    while asked < 300 || (seen.len() < 6 && began.elapsed() < PATIENCE) {
         let answer = connection
             .send(&Request::get("/registry/pid.pl"))
             .expect("an answer");
         seen.insert(answer.expect(200));
+        asked += 1;
     }
-    // A worker ends after 20 requests, more or less by a fifth. 300 requests therefore need at
-    // least 12 workers. On a busy machine, a worker goes on until its successor has started.
     assert!(seen.len() >= 6, "only {} workers served", seen.len());
-    assert!(seen.len() <= 20, "{} workers served", seen.len());
+    assert!(seen.len() * 15 <= asked, "{} workers served", seen.len());
 }
 
 #[test]

@@ -140,7 +140,8 @@ XS_INTERNAL(internal_redirect)
     croak_xs_usage(cv, "r, uri");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
-  if (rec->main) { /* within another response only the body is wanted */
+  /* Within another response, and behind a head that was sent, only the body is wanted. */
+  if (rec->main || mehari_output_sent()) {
     mehari_rec *sub = mehari_rec_sub(aTHX_ rec, target_of(aTHX_ rec, ST(1)), NULL, (mehari_text){"GET", 3});
     if (sub)
       mehari_rec_run(aTHX_ sub);

@@ -181,3 +181,26 @@ fn sub_request_shows_what_responds_at_the_path() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn internal_redirect_behind_output_adds_only_the_body() {
+    const CODE: &str = "package Late;\nuse Apache2::RequestRec (); use Apache2::RequestIO (); \
+        use Apache2::SubRequest ();\nsub handler { my $r = shift; $r->content_type('text/plain'); \
+        $r->print('first '); $r->rflush; $r->internal_redirect('/' . $r->args); \
+        $r->print(' last'); 0 }\n1;\n";
+    let site = || {
+        let late = "PerlModule Late\n<Location /late>\nSetHandler modperl\n\
+            PerlResponseHandler Late\n</Location>\n";
+        site().file("lib/Late.pm", CODE).conf(late)
+    };
+    let pair = Pair::start(site);
+    for path in ["text.txt", "cgi-bin/a.cgi", "page.shtml"] {
+        for server in pair.servers() {
+            let answer = server.get(&format!("/late?{path}"));
+            let text = answer.expect(200);
+            assert!(text.starts_with("first "), "{path}: {text}");
+            assert!(!text.contains(SECRET), "{path}: {text}");
+            assert!(answer.complete, "{path}: {text}");
+        }
+    }
+}
