@@ -59,21 +59,35 @@ impl CallWatch {
             calls: Vec::new(),
             left_out: 0,
         };
+        // A process that is not attached yet may begin another one after the look at /proc.
+        watch.attach(front)?;
+        while watch.attach(front).unwrap_or(false) {}
+        for tid in watch.threads.keys() {
+            // A thread that has ended announces this.
+            let _ = stops::interrupt(*tid);
+        }
+        Ok(watch)
+    }
+
+    /// Attaches the threads that are there and not attached. Returns whether there was one. An error
+    /// says that a thread of the front cannot be attached, perhaps because it is new, and the kernel
+    /// has attached it.
+    fn attach(&mut self, front: u32) -> Result<bool, WatchError> {
+        let before = self.threads.len();
         for pid in family(front) {
             for tid in threads(pid) {
+                if self.threads.contains_key(&(tid as Tid)) {
+                    continue;
+                }
                 match stops::seize(tid as Tid) {
-                    Ok(()) => drop(watch.threads.insert(tid as Tid, pid)),
+                    Ok(()) => drop(self.threads.insert(tid as Tid, pid)),
                     Err(error) if pid == front => return Err(WatchError::of(front, error)),
                     // Another user's, or it has ended.
                     Err(_) => {}
                 }
             }
         }
-        for tid in watch.threads.keys() {
-            // A thread that has ended announces this.
-            let _ = stops::interrupt(*tid);
-        }
-        Ok(watch)
+        Ok(self.threads.len() > before)
     }
 
     /// Records calls until `is_done`, which is asked again and again, returns true.
