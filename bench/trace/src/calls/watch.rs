@@ -69,9 +69,11 @@ impl CallWatch {
         Ok(watch)
     }
 
-    /// Attaches the threads that are there and not attached. Returns whether there was one. An error
-    /// says that a thread of the front cannot be attached, perhaps because it is new, and the kernel
-    /// has attached it.
+    /// Attaches the threads that are there and not attached. Returns whether there was one.
+    ///
+    /// # Errors
+    /// A thread of the front cannot be attached. A new thread has perhaps been attached by the
+    /// kernel.
     fn attach(&mut self, front: u32) -> Result<bool, WatchError> {
         let before = self.threads.len();
         for pid in family(front) {
