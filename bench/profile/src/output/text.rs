@@ -17,7 +17,8 @@ pub struct SampleTally {
     pub wall: u64,
 }
 
-/// Writes the report; each table has at most `rows` lines.
+/// Writes the report; each table has at most `rows` lines. The lines with the greatest share of the
+/// processor time or of the time that passed are written.
 pub fn text(profile: &Profile, rows: usize) -> String {
     let mut out = String::new();
     facts(profile, &mut out);
@@ -122,7 +123,7 @@ fn table(
         "\n{:>7} {:>8} {:>8} {:>8} {:>8}  {what}",
         "own %", "own cpu", "cpu", "own wall", "wall"
     );
-    for (name, tally) in all.iter().take(rows) {
+    for (name, tally) in greatest(all, rows) {
         let _ = writeln!(
             out,
             "{:>6.1}% {:>8.3} {:>8.3} {:>8.3} {:>8.3}  {name}",
@@ -135,5 +136,48 @@ fn table(
     }
     if all.len() > rows {
         let _ = writeln!(out, "{:>36}  and {} more", "", all.len() - rows);
+    }
+}
+
+/// Returns the `rows` names with the greatest own share of the processor time or of the time that
+/// passed, in the order of `all`. A line that only waits has no processor time, and may still be
+/// the reason why a page is slow.
+fn greatest(all: &[(String, SampleTally)], rows: usize) -> Vec<&(String, SampleTally)> {
+    let sum = |own: fn(&SampleTally) -> u64| {
+        let sum: u64 = all.iter().map(|(_, tally)| own(tally)).sum();
+        sum.max(1) as f64
+    };
+    let (cpu, wall) = (sum(|it| it.own_cpu), sum(|it| it.own_wall));
+    let share = |it: &SampleTally| (it.own_cpu as f64 / cpu).max(it.own_wall as f64 / wall);
+    let mut places: Vec<usize> = (0..all.len()).collect();
+    places.sort_by(|&one, &other| share(&all[other].1).total_cmp(&share(&all[one].1)));
+    places.truncate(rows);
+    places.sort_unstable();
+    places.into_iter().map(|place| &all[place]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_that_only_waits_is_among_the_written_ones() {
+        let busy = (1..=30u64).map(|count| (format!("busy:{count}"), count, count));
+        let waiting = [("wait:1".to_owned(), 0, 100)];
+        let all: Vec<_> = busy
+            .rev()
+            .chain(waiting)
+            .map(|(name, own_cpu, own_wall)| {
+                let tally = SampleTally {
+                    own_cpu,
+                    cpu: own_cpu,
+                    own_wall,
+                    wall: own_wall,
+                };
+                (name, tally)
+            })
+            .collect();
+        let written: Vec<&str> = greatest(&all, 3).iter().map(|it| it.0.as_str()).collect();
+        assert_eq!(written, ["busy:30", "busy:29", "wait:1"]);
     }
 }
