@@ -88,7 +88,9 @@ content_type(SV *self, SV *value = NULL)
     RETVAL = held ? newSVsv(held) : newSV(0);
     if (value) {
       mehari_rec_set_text(aTHX_ rec, which, value);
-      if (which == MEHARI_REC_CONTENT_TYPE)
+      if (which == MEHARI_REC_CONTENT_TYPE && mehari_output_filter_runs())
+        rec->is_type_of_filter = true; /* as in Apache, a filter changes what the script has printed */
+      else if (which == MEHARI_REC_CONTENT_TYPE)
         mehari_parse_headers = false;
     }
   OUTPUT:

@@ -51,6 +51,34 @@ fn compile_error_shows_its_page_on_every_rung() {
     }
 }
 
+/// CGI::Carp asks `tell STDOUT` whether the script has printed a head.
+#[test]
+fn script_that_dies_behind_its_head_shows_only_the_message() {
+    let late = "#!/usr/bin/perl\nuse CGI::Carp qw(fatalsToBrowser);\n\
+        print \"Content-Type: text/html\\n\\n<p>begun</p>\"; die 'broken on purpose';\n";
+    let counts = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\"; my @at = tell STDOUT; print 'text'; \
+        $| = 1; print 'more'; push @at, tell STDOUT; print \" @at\";\n";
+    let server = Server::builder()
+        .file("scripts/late.pl", late)
+        .file("scripts/counts.pl", counts)
+        .ladder()
+        .start();
+    for rung in Rung::ALL {
+        let name = rung.name();
+        let text = server.get(&rung.url("late.pl")).expect(200);
+        assert!(text.starts_with("<p>begun</p>"), "{name}: {text}");
+        assert!(text.contains("broken on purpose"), "{name}: {text}");
+        assert!(!text.contains("Status: 500"), "{name}: {text}");
+        // As under mod_perl, the handle of a worker has no position.
+        let expected = match rung {
+            Rung::Registry | Rung::PerlRun => "textmore -1 -1",
+            _ => "textmore 26 34",
+        };
+        let text = server.get(&rung.url("counts.pl")).expect(200);
+        assert_eq!(text, expected, "{name}");
+    }
+}
+
 /// `$SIG{__DIE__}` gets the same calls with the same texts as in a process of the script's own,
 /// even if perl did not parse the script to its end.
 #[test]

@@ -61,6 +61,10 @@ void mehari_filters_begin(pTHX_ mehari_rec *rec);
 SV *mehari_filter_output(pTHX_ mehari_text body, const mehari_pieces *pieces, mehari_part_of_body part);
 /* Filters the whole body of a sub-request; false: a filter died. */
 bool mehari_filter_subrequest(pTHX_ mehari_rec *sub, SV *body);
+/* Whether an output filter runs now. `insert` adds a body behind what this filter has printed. */
+bool mehari_output_filter_runs(void);
+void mehari_filter_insert(pTHX_ mehari_text body);
+void mehari_filters_forget(void); /* before a request */
 extern bool mehari_input_refused; /* whether an input filter died; the body then cannot be read */
 void mehari_filter_boot(pTHX);
 

@@ -8,8 +8,13 @@
 #include "phases/settings.h"
 #include "request/record.h"
 #include "response/response.h"
+#include "stdio/standard.h"
 
 bool mehari_input_refused;
+
+/* Whether the body has passed the input filters that were there when the response began. */
+MEHARI_WRITTEN static bool input_is_filtered;
+MEHARI_WRITTEN static int output_filters_running;
 
 typedef struct {
   int phase;
@@ -25,6 +30,10 @@ static void run_filters(pTHX_ void *argument)
 {
   filtering *this = argument;
   AV *handlers = mehari_rec_handlers(this->rec, this->phase);
+  if (!handlers) {
+    this->made = newSVpvn(this->body.at, this->body.length);
+    return;
+  }
   load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Apache2::Filter"), NULL);
   dSP;
   ENTER;
@@ -58,8 +67,11 @@ static SV *filter(pTHX_ filtering this)
 {
   const char *before = mehari_phase_now;
   SV *error = SvTRUE(ERRSV) ? newSVsv(ERRSV) : NULL;
+  bool is_output = this.phase == MEHARI_PHASE_OUTPUT_FILTER;
   mehari_phase_now = mehari_phases[this.phase].name;
+  output_filters_running += is_output;
   mehari_guard(aTHX_ run_filters, &this, NULL);
+  output_filters_running -= is_output;
   mehari_phase_now = before;
   if (error)
     sv_setsv(ERRSV, error);
@@ -91,24 +103,50 @@ bool mehari_filter_subrequest(pTHX_ mehari_rec *sub, SV *body)
   return true;
 }
 
-/* Filters the whole request body at once, because the body is complete before a worker gets the
- * request. The filtered body lives as long as the request. */
-static void filter_input(pTHX_ mehari_rec *rec)
+bool mehari_output_filter_runs(void) { return output_filters_running > 0; }
+
+void mehari_filter_insert(pTHX_ mehari_text body)
 {
-  SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, MEHARI_PART_LAST, NULL, 0, NULL});
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  mXPUSHp(body.at, body.length);
+  PUTBACK;
+  call_pv("Apache2::Filter::insert", G_VOID | G_DISCARD);
+  FREETMPS;
+  LEAVE;
+}
+
+/* Passes the unread body through the input filters from a place on. The whole body passes at once,
+ * because it is complete before a worker gets the request. The filtered body lives as long as the
+ * request. */
+static void filter_input(pTHX_ mehari_rec *rec, int place)
+{
+  STRLEN unread = mehari_input_rest();
+  mehari_text body = {mehari_now.body + mehari_now.body_length - unread, unread};
+  SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, body, MEHARI_PART_LAST, NULL, place, NULL});
   mehari_input_refused = !made;
   if (!made)
     made = newSVpvs("");
+  mehari_mailbox_replace_body((mehari_text){SvPVX(made), SvCUR(made)});
+  mehari_input_restart();
   HV *slots = rec->slots ? rec->slots : (rec->slots = newHV());
   (void)hv_stores(slots, "filtered body", made);
-  mehari_mailbox_replace_body((mehari_text){SvPVX(made), SvCUR(made)});
+}
+
+void mehari_filters_forget(void)
+{
+  mehari_input_refused = input_is_filtered = false;
+  output_filters_running = 0;
 }
 
 void mehari_filters_begin(pTHX_ mehari_rec *rec)
 {
   mehari_input_refused = false;
+  input_is_filtered = true;
   if (mehari_rec_handlers(rec, MEHARI_PHASE_INPUT_FILTER) && mehari_now.body_length)
-    filter_input(aTHX_ rec);
+    filter_input(aTHX_ rec, 0);
   mehari_output_gathers = mehari_rec_handlers(rec, MEHARI_PHASE_OUTPUT_FILTER) != NULL;
   /* Filters may have to run before the first part of the response is sent. */
   if (mehari_output_gathers)
@@ -127,6 +165,14 @@ static SV *in_package(pTHX_ SV *handler)
   return get_cv(SvPV_nolen(full), 0) ? full : handler;
 }
 
+/* Passes the unread body through an input filter that was added after the others had run. */
+static void filter_rest(pTHX_ mehari_rec *rec)
+{
+  if (!input_is_filtered || mehari_input_refused || rec->main || !mehari_input_rest())
+    return;
+  filter_input(aTHX_ rec, av_top_index(mehari_rec_handlers(rec, MEHARI_PHASE_INPUT_FILTER)));
+}
+
 /* add_output_filter($code), add_input_filter($code): add a filter. Data that were read or sent
  * before are not filtered. */
 XS_INTERNAL(add_filter)
@@ -139,7 +185,9 @@ XS_INTERNAL(add_filter)
   if (ix == MEHARI_PHASE_OUTPUT_FILTER && mehari_output_sent())
     croak("add_output_filter: a part of the response has already been sent");
   mehari_rec_stack(aTHX_ rec, sv_2mortal(newSVpv(mehari_phases[ix].name, 0)), in_package(aTHX_ ST(1)), false);
-  if (ix == MEHARI_PHASE_OUTPUT_FILTER)
+  if (ix == MEHARI_PHASE_INPUT_FILTER)
+    filter_rest(aTHX_ rec);
+  else if (!rec->main) /* the body of a sub-request is filtered when the sub-request ends */
     mehari_output_gathers = true;
   XSRETURN_EMPTY;
 }

@@ -31,7 +31,12 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
   SvREFCNT_dec(rec->chosen_file);
   rec->chosen_file = has_file ? newSVpvn(file.at, file.length) : NULL;
   SV *handler = mehari_is_changed(rec, MEHARI_REC_HANDLER) && rec->texts[MEHARI_REC_HANDLER] ? sv_mortalcopy(rec->texts[MEHARI_REC_HANDLER]) : NULL;
+  bool has_rest = has_file && mehari_is_changed(rec, MEHARI_REC_PATH_INFO) && rec->texts[MEHARI_REC_PATH_INFO];
+  SV *rest = has_rest ? sv_mortalcopy(rec->texts[MEHARI_REC_PATH_INFO]) : NULL;
   mehari_rec_adopt(aTHX_ rec, frame);
+  /* As in Apache, a whole file keeps the PATH_INFO that the handler has set. */
+  if (rest && !frame->text[MEHARI_TEXT_PATH_INFO].length)
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_PATH_INFO, rest);
   /* As in Apache, the handler of the place comes before the handler that a translation has set. */
   if (handler && frame->task == MEHARI_TASK_FRONT && !(frame->flags & MEHARI_FLAG_PROGRAM))
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_HANDLER, handler);

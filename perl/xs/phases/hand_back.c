@@ -129,6 +129,54 @@ static void add_method(pTHX_ SV *payload, mehari_rec *rec)
   mehari_part_add(payload, MEHARI_PASS_NUMBERED, numbered.at, numbered.length);
 }
 
+/* Adds a pair, unless its text would end the pair early. */
+static void add_texts(pTHX_ SV *pairs, const char *prefix, mehari_text name, mehari_text value)
+{
+  if (memchr(name.at, 0, name.length) || memchr(value.at, 0, value.length))
+    return;
+  sv_catpv(pairs, prefix);
+  sv_catpvn(pairs, name.at, name.length);
+  sv_catpvn(pairs, "", 1);
+  sv_catpvn(pairs, value.at, value.length);
+  sv_catpvn(pairs, "", 1);
+}
+
+/* Returns the variables that handlers have set, as pairs. */
+static SV *changed_variables(pTHX_ mehari_rec *rec)
+{
+  const mehari_job *came = rec->restated ? &rec->came : &rec->job;
+  const mehari_table *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  SV *pairs = newSVpvs_flags("", SVs_TEMP);
+  for (int i = 0; i < variables->count; i++) {
+    const mehari_entry *entry = &variables->entries[i];
+    /* The frame of a chosen path has the handlers' variables, which the front does not know. */
+    if (mehari_rec_is_translated(rec) || !mehari_rec_had_variable(came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
+      add_pair(pairs, entry);
+  }
+  return pairs;
+}
+
+static void add_pairs(SV *payload, char kind, const SV *pairs)
+{
+  if (SvCUR(pairs))
+    mehari_part_add(payload, kind, SvPVX(pairs), SvCUR(pairs));
+}
+
+/* The most bytes of the reason of an error that a program gets. */
+enum { LONGEST_REASON = 8192 };
+
+/* Adds what a program that makes the page of an error gets, with the prefix REDIRECT_: the
+ * variables that handlers have set, and the reason of the error. */
+static void add_error_variables(pTHX_ SV *payload, mehari_rec *rec)
+{
+  SV *pairs = rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled ? changed_variables(aTHX_ rec) : newSVpvs_flags("", SVs_TEMP);
+  const mehari_held_table *notes = &rec->tables[MEHARI_TABLE_NOTES];
+  const mehari_entry *reason = notes->is_filled ? mehari_table_find(notes->table, (mehari_text){"error-notes", 11}) : NULL;
+  if (reason)
+    add_texts(aTHX_ pairs, "", (mehari_text){"ERROR_NOTES", 11}, (mehari_text){reason->value, MIN(reason->value_length, LONGEST_REASON)});
+  add_pairs(payload, MEHARI_PASS_VARIABLES, pairs);
+}
+
 /* Adds the handlers' changes of the request, for the front's program or back end, and for the
  * front's rules. The user is sent separately. */
 static void add_request(pTHX_ SV *payload, mehari_rec *rec)
@@ -138,15 +186,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   SV *pairs = newSVpvs_flags("", SVs_TEMP);
   mehari_pairs_add(pairs, fields);
   mehari_part_add(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
-  SvCUR_set(pairs, 0);
-  for (int i = 0; i < variables->count; i++) {
-    const mehari_entry *entry = &variables->entries[i];
-    /* The frame of a chosen path has the handlers' variables, which the front does not know. */
-    if (mehari_rec_is_translated(rec) || !mehari_rec_had_variable(came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
-      add_pair(pairs, entry);
-  }
-  if (SvCUR(pairs))
-    mehari_part_add(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+  add_pairs(payload, MEHARI_PASS_VARIABLES, changed_variables(aTHX_ rec));
   SvCUR_set(pairs, 0);
   /* The variables of `SetEnv` are set after the early handlers. */
   for (int i = rec->is_early ? came->frame->set_env_count : 0; i < came->frame->variable_count; i++) {
@@ -156,8 +196,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
       sv_catpvn(pairs, "", 1);
     }
   }
-  if (SvCUR(pairs))
-    mehari_part_add(payload, MEHARI_PASS_REMOVED, SvPVX(pairs), SvCUR(pairs));
+  add_pairs(payload, MEHARI_PASS_REMOVED, pairs);
   if (mehari_is_changed(rec, MEHARI_REC_ARGS)) {
     mehari_text query = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_ARGS]);
     mehari_part_add(payload, MEHARI_PASS_QUERY, query.at, query.length);
@@ -173,18 +212,6 @@ SV *mehari_rec_changes(pTHX_ mehari_rec *rec, bool with_place)
   if (rec->restated || mehari_rec_is_translated(rec) || mehari_rec_is_changed(aTHX_ rec))
     add_request(aTHX_ payload, rec);
   return payload;
-}
-
-/* Adds a pair, unless its text would end the pair early. */
-static void add_texts(pTHX_ SV *pairs, const char *prefix, mehari_text name, mehari_text value)
-{
-  if (memchr(name.at, 0, name.length) || memchr(value.at, 0, value.length))
-    return;
-  sv_catpv(pairs, prefix);
-  sv_catpvn(pairs, name.at, name.length);
-  sv_catpvn(pairs, "", 1);
-  sv_catpvn(pairs, value.at, value.length);
-  sv_catpvn(pairs, "", 1);
 }
 
 static void add_variables(pTHX_ SV *pairs, mehari_rec *rec, const mehari_question *question)
@@ -223,8 +250,7 @@ SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
   /* The first value of a name counts. */
   for (mehari_rec *main = rec->main; main && question->is_own; main = main->main)
     add_variables(aTHX_ pairs, main, question);
-  if (SvCUR(pairs))
-    mehari_part_add(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+  add_pairs(payload, MEHARI_PASS_VARIABLES, pairs);
   if (question->is_sub || question->is_led)
     mehari_part_add(payload, MEHARI_PASS_ORIGIN, &(char){question->is_sub ? MEHARI_PASS_WITHIN : MEHARI_PASS_REDIRECTED}, 1);
   if (question->is_own || question->is_same)
@@ -365,8 +391,10 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     /* As in Apache, a text is an HTML page, and a path or URL names another resource. */
     if (text && mehari_is_document_text((mehari_text){text, length}))
       mehari_part_add(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
+    if (status >= 400)
+      add_error_variables(aTHX_ payload, rec);
   } else {
-    if (rec->restated || mehari_rec_is_translated(rec))
+    if (rec->restated || mehari_rec_is_translated(rec) || mehari_rec_is_changed(aTHX_ rec))
       add_request(aTHX_ payload, rec);
     add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);

@@ -64,12 +64,9 @@ SV *mehari_handler_code(pTHX_ SV *handler)
   return pair ? AvARRAY(pair)[0] : handler;
 }
 
-/* Stores the reason in `error-notes`, where an error document can find it, as mod_perl does. */
-static void note_error(pTHX_ mehari_rec *rec)
+void mehari_rec_note_error(mehari_rec *rec, mehari_text reason)
 {
   static const mehari_text name = {"error-notes", 11};
-  mehari_text reason;
-  reason.at = SvPV(ERRSV, reason.length);
   mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason, ", ");
 }
 
@@ -103,7 +100,7 @@ static void call_handler(pTHX_ void *argument)
   if (SvTRUE(ERRSV)) {
     this->returned = mehari_form_error_status(aTHX);
     mehari_log_exception(aTHX_ mehari_phase_now);
-    note_error(aTHX_ this->rec);
+    mehari_rec_note_error(this->rec, mehari_text_of(aTHX_ ERRSV));
   } else
     this->returned = SvOK(result) ? SvIV(result) : OK;
   FREETMPS;

@@ -352,7 +352,7 @@ bool mehari_phases_serve(pTHX)
 {
   mehari_rec *rec = mehari_rec_begin(aTHX);
   bool begun = true;
-  mehari_input_refused = false;
+  mehari_filters_forget();
   int status = mehari_connection_serve(aTHX_ rec);
   if (status == DECLINED && rec->settings && rec->settings->runs_phases) {
     mehari_environment_forget(aTHX_ &rec->job);

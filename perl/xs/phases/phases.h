@@ -18,6 +18,8 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
 int mehari_rec_run(pTHX_ mehari_rec *sub);
 /* Lets another resource respond. `status`: the error's status, or 0. */
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target);
+/* Stores the reason in `error-notes`, where an error document can find it, as mod_perl does. */
+void mehari_rec_note_error(mehari_rec *rec, mehari_text reason);
 /* Returns the code of a handler's name, or the name itself if no code is found. */
 SV *mehari_handler_code(pTHX_ SV *handler);
 /* Ends the current request with this status in place of the printed output. */

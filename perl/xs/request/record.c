@@ -291,7 +291,7 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->is_at_place = rec->is_untranslated = rec->is_unmapped = rec->is_at_folder = rec->is_for_index = false;
   rec->changed = 0;
   rec->status = 0;
-  rec->is_admitted = rec->is_early = rec->lacks_perl_env = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = false;
+  rec->is_admitted = rec->is_early = rec->lacks_perl_env = rec->is_merged = rec->is_unmerged = rec->listens = rec->has_outcome = rec->is_announced = rec->is_type_of_filter = false;
 }
 
 mehari_rec *mehari_rec_newest(void) { return newest; }

@@ -37,6 +37,7 @@ struct mehari_rec {
   /* The record of the page with server-side includes of which the request is a part. NULL: not
    * needed yet. */
   mehari_rec *page;
+  bool is_type_of_filter; /* whether an output filter has set the content type */
   bool is_included; /* whether the sub-request is a part that its page, `main`, has included */
   /* The response of a sub-request passes filters of the main request. This is the place of the
    * first of these filters, counted from 1. 0: the response passes none. */

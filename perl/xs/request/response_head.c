@@ -155,15 +155,17 @@ void mehari_request_complete_head(pTHX)
   /* A template's child has no record. As in Apache, the page of a redirect has no properties of the
    * script's file. */
   bool has_content = mehari_rec_now && (mehari_response.status || !has_printed("Location"));
-  bool needs_type = has_content && !has_printed("Content-Type");
+  bool needs_type = has_content && (rec->is_type_of_filter || !has_printed("Content-Type"));
   mehari_rec_report_user(aTHX_ rec);
   mehari_rec_report_for_filters(aTHX_ rec);
   if (!mehari_response.status)
     mehari_response.status = rec->status;
   add_tables(rec);
   if (has_content) {
-    if (needs_type)
+    if (needs_type) {
+      mehari_head_replace(&mehari_response, "Content-Type", 12);
       add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, "Content-Type");
+    }
     add_own_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
     add_languages(aTHX_ rec);
   }

@@ -67,6 +67,16 @@ static size_t size_of(const mehari_table *table)
   return size;
 }
 
+/* Whether a handler has set a PATH_INFO that is the end of the path. SCRIPT_NAME is then the rest of
+ * the path, as in Apache. */
+static bool has_new_path_info(pTHX_ mehari_rec *rec)
+{
+  if (!mehari_is_changed(rec, MEHARI_REC_PATH_INFO))
+    return false;
+  mehari_text path = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI)), end = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_PATH_INFO]);
+  return end.length < path.length && memEQ(path.at + path.length - end.length, end.at, end.length);
+}
+
 /* Returns the text that a handler has set, otherwise the request's text. */
 static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
 {
@@ -74,6 +84,10 @@ static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
   for (size_t i = 0; i < C_ARRAY_LENGTH(known); i++)
     if (which == known[i].text && mehari_is_changed(rec, known[i].set))
       return mehari_text_of(aTHX_ rec->texts[known[i].set]);
+  if ((which == MEHARI_TEXT_PATH_INFO || which == MEHARI_TEXT_SCRIPT_NAME) && has_new_path_info(aTHX_ rec)) {
+    mehari_text path = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI)), end = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_PATH_INFO]);
+    return which == MEHARI_TEXT_PATH_INFO ? end : (mehari_text){path.at, path.length - end.length};
+  }
   return mehari_job_text(&rec->job, rec->job.frame->text[which]);
 }
 
@@ -119,6 +133,7 @@ bool mehari_rec_is_changed(pTHX_ mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
   return further_variables(aTHX_ rec)->count || mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) || has_number(aTHX_ rec) ||
+         has_new_path_info(aTHX_ rec) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], job, job->fields, job->frame->field_count) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_SUBPROCESS_ENV], job, job->variables, job->frame->variable_count);
 }

@@ -352,7 +352,7 @@ static void end_tapped(pTHX)
 /* As under mod_perl, code in the worker may print nothing. The response is then what the code has
  * set in its request object. If a script has set the status of an error, the error page is the
  * response, and the result is true. */
-static bool ends_with_error_page(void)
+static bool ends_with_error_page(pTHX)
 {
   const mehari_request *frame = mehari_now.frame;
   if (mehari_out.filled || !mehari_is_for_interpreter(frame))
@@ -364,7 +364,7 @@ static bool ends_with_error_page(void)
   mehari_parse_headers = false;
   if (frame->task == MEHARI_TASK_HANDLER || status < 400)
     return false;
-  mehari_output_error(status);
+  mehari_rec_fail(aTHX_ status);
   return true;
 }
 
@@ -391,7 +391,7 @@ void mehari_output_end(pTHX)
   mehari_out_drain();
   size_t skip = 0;
   if (mehari_out.phase == HEAD_OPEN) {
-    if (ends_with_error_page())
+    if (ends_with_error_page(aTHX))
       return;
     ssize_t head = mehari_out_settle();
     if (head < 0) {

@@ -44,7 +44,9 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
     return;
   }
   mehari_text body = {SvPVX(made), SvCUR(made)};
-  if (mehari_output_gathers && !around && sub->filtered_from != 1) {
+  if (mehari_output_filter_runs() && !around)
+    mehari_filter_insert(aTHX_ body);
+  else if (mehari_output_gathers && !around && sub->filtered_from != 1) {
     mehari_rec_enter(sub->main);
     if (!mehari_out_filter(MEHARI_PART_MORE))
       status_within = 500;

@@ -263,8 +263,10 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
   mehari_trace_part(MEHARI_PART_SCRIPT, start, "script", (mehari_text){script->file, strlen(script->file)});
   if (outcome == MEHARI_EXITED && !mehari_exit_called && exit_status)
     outcome = MEHARI_DIED;
-  if (outcome == MEHARI_DIED)
+  if (outcome == MEHARI_DIED) {
     mehari_errors_name_script(script->file);
+    mehari_rec_note_error(mehari_rec_now, mehari_errors_last());
+  }
   adopt_ends(aTHX_ script, ends);
   mehari_call_list(aTHX_ script->ends);
   if (mehari_tap_is_open())

@@ -59,6 +59,7 @@ void mehari_input_reopened(pTHX_ IO *io);
 void mehari_input_is_a_pipe(pTHX); /* called in the child of `open F, "|-"` */
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
 STRLEN mehari_input_rest(void); /* the length of the unread part */
+void mehari_input_restart(void); /* the request has another body */
 /* Returns the target of a seek within `length` bytes. -1: invalid. */
 static inline Off_t mehari_seek_position(Off_t offset, int whence, Off_t position, Off_t length)
 {
@@ -77,6 +78,7 @@ void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
 /* Logs the name of the script that died, unless the script's last message has the name. */
 void mehari_errors_name_script(const char *file);
+mehari_text mehari_errors_last(void); /* the last line of this request */
 void mehari_errors_replaced(void);
 void mehari_errors_reopened(pTHX_ IO *io);
 void mehari_errors_quiet(bool quiet); /* during a trial: nothing is logged */

@@ -53,6 +53,8 @@ void mehari_errors_name_script(const char *file)
     mehari_logf(MEHARI_LOG_ERROR, "%s died with %.*s%s", file, (int)last_length, last, is_reference() ? ", a reference and no text" : "");
 }
 
+mehari_text mehari_errors_last(void) { return (mehari_text){last, last_length}; }
+
 static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
 {
   PERL_UNUSED_ARG(handle);

@@ -1,6 +1,7 @@
 /* STDIN: reads the request's body in place. Child processes get the unread rest of the body on
  * descriptor 0. */
 #include "stdio/standard.h"
+#include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"
 #include <fcntl.h>
@@ -13,9 +14,19 @@ static int null_file = -1;
 
 static size_t rest(void) { return mehari_now.body_length - position; }
 STRLEN mehari_input_rest(void) { return rest(); }
+void mehari_input_restart(void) { position = 0; }
+
+/* As under mod_perl, reading dies if a filter of the body has died. */
+static void check_filters(pTHX)
+{
+  if (mehari_input_refused)
+    croak("the request's body cannot be read, because an input filter has died");
+}
 
 STRLEN mehari_input_read(char *into, STRLEN length)
 {
+  dTHX;
+  check_filters(aTHX);
   if (length > rest())
     length = rest();
   if (length)
@@ -45,6 +56,7 @@ static SSize_t layer_unread(pTHX_ PerlIO *handle, const void *bytes, Size_t leng
 
 static IV layer_fill(pTHX_ PerlIO *handle)
 {
+  check_filters(aTHX);
   if (rest())
     return 0;
   PerlIOBase(handle)->flags |= PERLIO_F_EOF;

@@ -23,6 +23,7 @@ MEHARI_WRITTEN bool mehari_stdout_aside, mehari_may_have_spawned;
 static int memory_file = -1; /* the file of descriptor 1 */
 MEHARI_WRITTEN static off_t drained; /* how many bytes of the file were already taken */
 MEHARI_WRITTEN static bool spilled;
+MEHARI_WRITTEN static Off_t written; /* bytes that went through the layer in this request */
 MEHARI_WRITTEN static bool was_empty; /* whether the file was empty when a response was complete */
 
 static PerlIO_funcs layer;
@@ -111,7 +112,19 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   if (mehari_output_is_lost(length))
     return fail(aTHX_ handle, ":Apache2 IO write");
   mehari_output_write(bytes, length);
+  written += length;
   return length;
+}
+
+/* A program's STDOUT counts the bytes, as perl's own layer does on a pipe. CGI::Carp, for example,
+ * asks whether there was a head. As under mod_perl, other code learns nothing. */
+static Off_t layer_tell(pTHX_ PerlIO *handle)
+{
+  PERL_UNUSED_ARG(handle);
+  if (mehari_is_program)
+    return written;
+  errno = EINVAL;
+  return -1;
 }
 
 /* Called before other processes write to descriptor 1. */
@@ -170,7 +183,7 @@ static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parame
 static PerlIO_funcs layer = {
   sizeof(PerlIO_funcs), "mehari_out", sizeof(struct _PerlIO) + sizeof(int), PERLIO_K_RAW,
   mehari_standard_pushed, mehari_standard_popped, NULL, PerlIOBase_binmode, NULL, mehari_standard_fileno, layer_dup,
-  NULL, NULL, layer_write, NULL, NULL, layer_close, layer_flush, NULL,
+  NULL, NULL, layer_write, NULL, layer_tell, layer_close, layer_flush, NULL,
   PerlIOBase_eof, PerlIOBase_error, PerlIOBase_clearerr, PerlIOBase_setlinebuf,
   NULL, NULL, NULL, NULL, NULL,
 };
@@ -248,6 +261,7 @@ void mehari_output_reset_handles(pTHX)
 void mehari_stdout_begin(pTHX)
 {
   mehari_stdout_aside = false;
+  written = 0;
   if (!output.handle || PerlIOBase(output.handle)->tab != &layer || IoOFP(output.io) != output.handle)
     mehari_output_reset_handles(aTHX);
 }

@@ -7,6 +7,7 @@
 use mehari_harness::{eventually, needs, Builder, Request, Server, PATIENCE};
 
 mod access;
+mod added_filters;
 mod admission;
 mod authorization;
 mod by_hand;
@@ -14,6 +15,7 @@ mod changed;
 mod configured_variables;
 mod depth;
 mod error_pages;
+mod error_variables;
 mod front_answers;
 mod handed_back;
 mod handlers;

@@ -84,8 +84,8 @@ pub struct DeclinedRequest {
     head: Vec<u8>,
     /// The header lines of handlers before a CGI program, which answers next.
     pub before_program: Option<(Vec<u8>, TableMarks)>,
-    /// The header lines of handlers that have refused the request. The response with the error
-    /// document gets these lines too.
+    /// The header lines of handlers that survive an error. The response with the error document
+    /// gets these lines too.
     error_lines: Vec<u8>,
     /// The settings of the place that has refused the request, while an error document responds.
     refusing: Option<Arc<Settings>>,
@@ -397,9 +397,19 @@ impl RequestContext {
             // The worker's challenge replaces that of an earlier refusal.
             state.challenge_anew(b"");
         }
+        // As in Apache, an error document keeps the handlers' err_headers_out.
         if declined.status >= 400 {
             self.declined.error_lines.clone_from(&declined.lines);
+        } else if declined.target.is_none() {
+            self.declined.error_lines = declined.marks.surviving(&declined.lines);
         }
+    }
+
+    /// Notes why a program has failed. As in Apache, an error document that is a program gets the
+    /// reason as REDIRECT_ERROR_NOTES.
+    pub fn note_error(&mut self, reason: &str) {
+        let state = self.rule_state.get_or_insert_with(Default::default);
+        state.set(b"ERROR_NOTES", reason.into());
     }
 
     /// Notes the header lines of a script that lets the request continue. Whatever responds, the

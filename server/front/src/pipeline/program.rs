@@ -178,7 +178,9 @@ fn page_of_fault<C: ClientStream>(
     let retry_after = match fault {
         Fault::Program(Overloaded(after) | CrashLoop(after)) => after.into(),
         _ => {
-            client.log(context, &fault.to_string());
+            let reason = fault.to_string();
+            client.log(context, &reason);
+            context.note_error(&reason);
             1
         }
     };

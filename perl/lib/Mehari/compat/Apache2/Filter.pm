@@ -49,7 +49,13 @@ sub run {
     return $chain->passed($body, is_last => $is_last, is_flushed => $is_flushed, place => $place, pieces => \@pieces);
 }
 
-sub _call_with { my ($self, @arguments) = @_; return $self->{code}->(@{ $self->{invocant} }, $self, @arguments) // 0 }
+# The output filter that runs now.
+our $running;
+
+# Adds the body of a sub-request behind what the filter that runs has printed.
+sub insert { my ($body) = @_; $running->{made} .= $body if $running; return }
+
+sub _call_with { my ($self, @arguments) = @_; local $running = $self->{is_input} ? undef : $self; return $self->{code}->(@{ $self->{invocant} }, $self, @arguments) // 0 }
 
 # Returns one of the server's own filters for programs. `$part` does the work of this filter.
 sub of_server { my ($class, $part) = @_; return bless { part => $part }, __PACKAGE__ }
