@@ -535,3 +535,89 @@ fn rules_of_a_folder_that_stay_at_their_path_have_finished_as_in_apache() {
         .collect();
     compare(site, &rows);
 }
+
+/// A site whose folders inherit rules in each way that `RewriteOptions` knows. Each folder has a
+/// rule that refuses paths with `secret`, and its folder `deep` has rules of its own.
+fn site_of_heirs() -> Builder {
+    const OUTER: &str =
+        "RewriteEngine On\nRewriteRule secret - [F]\nRewriteRule both page.html?outer [L]\n\
+        RewriteBase /other\nRewriteRule ^based$ page.html\n";
+    const INNER: &str =
+        "RewriteEngine On\nRewriteRule none none\nRewriteRule both secret.txt [L]\n";
+    let words = [
+        "Inherit",
+        "InheritBefore",
+        "InheritDown",
+        "InheritDownBefore",
+        "InheritDown MergeBase",
+        "Inherit IgnoreInherit",
+        "AllowNoSlash",
+    ];
+    let mut builder = Server::builder().conf(
+        "RewriteEngine On\nRewriteOptions InheritDown AllowNoSlash\nRewriteRule ^/vsecret - [F]\n\
+         <Directory @ROOT@>\nRequire all granted\nAllowOverride All\n</Directory>\n\
+         <VirtualHost *:*>\nServerName main.test\n</VirtualHost>\n\
+         <VirtualHost *:*>\nServerName rules.test\nRewriteEngine On\nRewriteRule ^/none none\n</VirtualHost>\n\
+         <VirtualHost *:*>\nServerName ignores.test\nRewriteOptions IgnoreInherit\n</VirtualHost>\n\
+         <VirtualHost *:*>\nServerName folder.test\n<Location /none>\nRewriteEngine On\n</Location>\n\
+         </VirtualHost>\n\
+         <Directory @ROOT@/htdocs/same>\nRewriteEngine On\nRewriteOptions Inherit\n\
+         RewriteRule secret - [F]\n</Directory>\n",
+    );
+    builder = builder
+        .file("htdocs/same/.htaccess", INNER)
+        .file("htdocs/same/secret.txt", "secret")
+        .file("htdocs/engine/.htaccess", "RewriteRule secret - [F]\n")
+        .file("htdocs/engine/secret.txt", "secret")
+        .file("htdocs/vsecret.txt", "secret");
+    for (number, words) in words.iter().enumerate() {
+        let (at, outer) = (
+            format!("htdocs/{number}"),
+            format!("RewriteOptions {words}\n"),
+        );
+        for folder in ["", "deep/", "deep/er/", "inner/", "ignores/"] {
+            builder = builder
+                .file(&format!("{at}/{folder}secret.txt"), "secret")
+                .file(&format!("{at}/{folder}page.html"), "page");
+        }
+        builder = builder
+            .file(&format!("{at}/.htaccess"), &format!("{outer}{OUTER}"))
+            .file(&format!("{at}/deep/.htaccess"), INNER)
+            .file(&format!("{at}/deep/er/.htaccess"), INNER)
+            .file(&format!("{at}/inner/.htaccess"), &format!("{outer}{INNER}"))
+            .file(
+                &format!("{at}/ignores/.htaccess"),
+                &format!("RewriteOptions IgnoreInherit\n{INNER}"),
+            );
+    }
+    builder
+}
+
+#[test]
+fn options_and_rules_are_inherited_as_in_apache() {
+    let mut pair = Pair::start(site_of_heirs);
+    let mut differences = Vec::new();
+    for number in 0..7 {
+        for folder in ["", "deep/", "deep/er/", "inner/", "ignores/"] {
+            for name in ["secret.txt", "both", "based", "page.html"] {
+                let target = format!("/{number}/{folder}{name}");
+                differences.extend(pair.compare(&Request::get(&target)).err());
+            }
+        }
+        differences.extend(
+            pair.compare(&Request::get(&format!("/{number}/deep")))
+                .err(),
+        );
+    }
+    for target in ["/same/secret.txt", "/engine/secret.txt", "/vsecret.txt"] {
+        differences.extend(pair.compare(&Request::get(target)).err());
+    }
+    for host in ["main", "rules", "ignores", "folder"] {
+        let request = Request::get("/vsecret.txt").host(&format!("{host}.test"));
+        differences.extend(pair.compare(&request).err());
+    }
+    assert_eq!(pair.get("/0/deep/er/secret.txt").status, 403);
+    assert_eq!(pair.get("/2/deep/secret.txt").status, 403);
+    assert_eq!(pair.get("/same/secret.txt").status, 403);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

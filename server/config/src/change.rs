@@ -138,8 +138,7 @@ pub enum Change {
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),
-    RewriteInherit(bool),
-    RewriteNoSlash,
+    RewriteOptions(crate::RewriteOptions),
     AllowOverride(crate::overrides::Override),
     AllowOverrideList(Vec<String>),
     /// `<If>`: changes for requests that meet a condition.

@@ -36,7 +36,8 @@ impl Settings {
     /// .htaccess file and no symbolic link is followed. As in Apache, rewriting needs `Options
     /// FollowSymLinks` or `SymLinksIfOwnerMatch`.
     pub fn refuses_rewriting(&self) -> bool {
-        self.rules.rewriting.engine == Some(true) && self.files.links.are_refused()
+        let rewriting = &self.rules.rewriting;
+        rewriting.is_configured && rewriting.engine == Some(true) && self.files.links.are_refused()
     }
 
     /// Tells whether Perl handlers decide about access.

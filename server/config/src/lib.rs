@@ -141,7 +141,7 @@ pub use server_timing::ServerTiming;
 pub use settings::{
     etag_part, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links, LuaSettings,
     Media, Negotiation, OutputSettings, PerlPart, PlaceRules, ProgramSettings, RequestLimits,
-    Rewriting, Rules, Settings, TlsRules, Tracking,
+    RewriteOptions, Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
 pub use spelling::Spelling;

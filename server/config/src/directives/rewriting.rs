@@ -10,7 +10,7 @@ use crate::line::Word;
 use crate::overrides::FILE_INFO;
 use crate::{
     BackEndStart, Pattern, PlaceRedirect, RedirectFrom, RedirectRule, RewriteCondition, RewriteMap,
-    RewriteRule, Text,
+    RewriteOptions, RewriteRule, Text,
 };
 
 pub const GROUP: Group = Group {
@@ -119,9 +119,12 @@ pub const GROUP: Group = Group {
         .example("/app", "app"),
         Directive::everywhere(
             "RewriteOptions",
-            words("Inherit|InheritBefore|AllowAnyURI|...", 1, ANY),
+            words("Inherit|InheritBefore|InheritDown|...", 1, ANY),
             "How rules are inherited. Inherit: the rules of outer sections run after the rules of \
-             this section.",
+             this section. InheritBefore: they run before. InheritDown and InheritDownBefore: inner \
+             sections inherit the rules of this section so, unless they say IgnoreInherit. \
+             AllowNoSlash and MergeBase work too. Options hold for inner sections without a \
+             RewriteOptions of their own.",
             options,
         )
         .htaccess(FILE_INFO)
@@ -310,6 +313,7 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         "UnsafePrefixStat",
         "UnsafeAllow3F",
     ];
+    let mut options = RewriteOptions::default();
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.split('=').next().unwrap_or_default();
         if !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -322,17 +326,18 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
             return Err(fault.or_nearest(name, KNOWN.iter().copied()));
         }
         match name.to_ascii_lowercase().as_str() {
-            "inherit" => target.changes.push(Change::RewriteInherit(true)),
-            "inheritbefore" | "inheritdown" | "inheritdownbefore" => {
-                target
-                    .environment
-                    .remark("read as Inherit in the scopes that say so: the outer rules run last");
-                target.changes.push(Change::RewriteInherit(true));
-            }
-            "allownoslash" => target.changes.push(Change::RewriteNoSlash),
+            "inherit" => options.inherit = true,
+            "inheritbefore" => options.inherit_before = true,
+            "inheritdown" => options.inherit_down = true,
+            "inheritdownbefore" => options.inherit_down_before = true,
+            "ignoreinherit" => options.ignore_inherit = true,
+            "allownoslash" => options.allow_no_slash = true,
+            "mergebase" => options.merge_base = true,
             _ => {}
         }
     }
+    // As in Apache, other options also replace those of outer scopes.
+    target.changes.push(Change::RewriteOptions(options));
     Ok(())
 }
 

@@ -10,7 +10,7 @@ impl Draft {
     /// Finishes the host. A virtual host inherits the settings of the main server.
     fn finish(self, main: Option<&Host>) -> Host {
         let Draft { mut host, base, .. } = self;
-        host.rules.apply(&base);
+        host.rules.apply(&base, &host.sections);
         if let Some(main) = main {
             host.inherit(main);
         }

@@ -13,41 +13,104 @@ pub struct Rewriting {
     pub rules: Vec<Arc<RewriteRule>>,
     /// `RewriteBase`: the URL path of a folder.
     pub base: Option<String>,
-    /// `RewriteOptions Inherit`: the rules of outer scopes run after the rules of this scope.
-    pub inherit: bool,
-    /// `RewriteOptions AllowNoSlash`: the rules of a folder also see the folder itself without the
-    /// final slash.
-    pub allow_no_slash: bool,
+    /// `RewriteOptions`. `None`: not configured.
+    pub options: Option<RewriteOptions>,
     /// The folder of the rules' section or .htaccess, with a final slash.
     pub folder: Option<PathBuf>,
+    /// Whether a section, a .htaccess file or a virtual host has a directive of rewriting.
+    pub is_configured: bool,
+}
+
+/// The words of `RewriteOptions` that have an effect.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct RewriteOptions {
+    /// The rules of outer scopes run after the rules of this scope.
+    pub inherit: bool,
+    /// The rules of outer scopes run before the rules of this scope.
+    pub inherit_before: bool,
+    /// The rules of this scope run after the rules of inner scopes.
+    pub inherit_down: bool,
+    /// The rules of this scope run before the rules of inner scopes.
+    pub inherit_down_before: bool,
+    /// What outer scopes pass down is not inherited.
+    pub ignore_inherit: bool,
+    /// The rules of a folder also see the folder itself without the final slash.
+    pub allow_no_slash: bool,
+    /// `RewriteBase` is inherited.
+    pub merge_base: bool,
+}
+
+impl RewriteOptions {
+    fn add(&mut self, more: RewriteOptions) {
+        self.inherit |= more.inherit;
+        self.inherit_before |= more.inherit_before;
+        self.inherit_down |= more.inherit_down;
+        self.inherit_down_before |= more.inherit_down_before;
+        self.ignore_inherit |= more.ignore_inherit;
+        self.allow_no_slash |= more.allow_no_slash;
+        self.merge_base |= more.merge_base;
+    }
 }
 
 impl Rewriting {
-    /// Applies one scope's changes. The rules of the scope replace those of outer scopes, unless
-    /// the scope inherits them.
+    /// Applies the changes of one section or .htaccess file.
     pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>) {
+        let mut own = Rewriting::of(changes);
+        if own.is_configured {
+            own.folder = folder.map(|folder| folder.join(""));
+            own.inherit(self);
+            *self = own;
+        }
+    }
+
+    /// Applies the lines outside of sections to the base of all sections. As in Apache, their
+    /// rules are those of the host only.
+    pub(crate) fn apply_base(&mut self, changes: &[Change]) {
+        let own = Rewriting::of(changes);
+        self.engine = own.engine.or(self.engine);
+        self.options = own.options.or(self.options);
+    }
+
+    /// Reads the changes of one scope.
+    pub(crate) fn of(changes: &[Change]) -> Rewriting {
         let mut own = Rewriting::default();
-        let mut speaks = false;
         for change in changes {
             match change {
                 Change::RewriteEngine(on) => own.engine = Some(*on),
                 Change::RewriteRule(rule) => own.rules.push(rule.clone()),
                 Change::RewriteBase(base) => own.base = Some(base.clone()),
-                Change::RewriteInherit(inherit) => own.inherit = *inherit,
-                Change::RewriteNoSlash => own.allow_no_slash = true,
+                Change::RewriteOptions(more) => {
+                    own.options.get_or_insert_with(Default::default).add(*more)
+                }
                 _ => continue,
             }
-            speaks = true;
+            own.is_configured = true;
         }
-        if !speaks {
-            return;
+        own
+    }
+
+    /// Merges the settings of the outer scope into those of this scope, as mod_rewrite does
+    /// (`config_perdir_merge` and `config_server_merge`). The rules of the scope replace those of
+    /// outer scopes, unless `RewriteOptions` says otherwise.
+    pub(crate) fn inherit(&mut self, outer: &Rewriting) {
+        let of_outer = outer.options.unwrap_or_default();
+        self.engine = self.engine.or(outer.engine);
+        self.options = self.options.or(outer.options);
+        let options = self.options.unwrap_or_default();
+        let is_passed_down = !options.ignore_inherit;
+        if options.inherit || (of_outer.inherit_down && is_passed_down) {
+            self.rules.extend_from_slice(&outer.rules);
+        } else if options.inherit_before || (of_outer.inherit_down_before && is_passed_down) {
+            self.rules.splice(..0, outer.rules.iter().cloned());
         }
-        if own.inherit {
-            own.rules.extend_from_slice(&self.rules);
+        if options.merge_base {
+            self.base = self.base.take().or_else(|| outer.base.clone());
         }
-        own.engine = own.engine.or(self.engine);
-        own.folder = folder.map(|folder| folder.join(""));
-        *self = own;
+    }
+
+    /// `RewriteOptions AllowNoSlash`
+    pub fn allows_no_slash(&self) -> bool {
+        self.options.is_some_and(|options| options.allow_no_slash)
     }
 
     pub fn is_on(&self) -> bool {

@@ -43,7 +43,7 @@ impl HostRules {
     }
 
     /// Inherits the main server's rules. The main server's redirects come after the host's own. Its
-    /// rewrite rules are inherited only with `RewriteOptions Inherit`.
+    /// rewrite rules are inherited as its and the host's `RewriteOptions` say.
     pub(crate) fn inherit(&mut self, main: &HostRules) {
         let own = std::mem::replace(&mut self.variables, main.variables.clone());
         self.variables.extend(own);
@@ -51,11 +51,9 @@ impl HostRules {
         self.virtual_roots.inherit(&main.virtual_roots);
         self.begin_at_places |= main.begin_at_places;
         self.lua = self.lua.take().or_else(|| main.lua.clone());
-        self.rewriting.engine = self.rewriting.engine.or(main.rewriting.engine);
-        if self.rewriting.inherit {
-            self.rewriting
-                .rules
-                .extend_from_slice(&main.rewriting.rules);
+        // As in Apache, a host without a directive of rewriting has no rules.
+        if self.rewriting.is_configured {
+            self.rewriting.inherit(&main.rewriting);
         }
         for (name, map) in &main.maps {
             self.maps.entry(name.clone()).or_insert_with(|| map.clone());
@@ -83,9 +81,11 @@ impl HostRules {
         self.begin_at_places |= base.iter().any(is_early) || sections.iter().any(begins);
     }
 
-    /// Applies the host's lines outside of sections.
-    pub(crate) fn apply(&mut self, changes: &[Change]) {
-        self.rewriting.apply(changes, None);
+    /// Applies the host's lines outside of sections. `sections` are the host's own.
+    pub(crate) fn apply(&mut self, changes: &[Change], sections: &[Section]) {
+        self.rewriting = Rewriting::of(changes);
+        let rewrites = |section: &Section| Rewriting::of(&section.changes).is_configured;
+        self.rewriting.is_configured |= !self.maps.is_empty() || sections.iter().any(rewrites);
         for change in changes {
             match change {
                 Change::Variables(rule) => self.variables.push(rule.clone()),
@@ -145,6 +145,8 @@ impl Rules {
         self.apply_access(changes);
         if in_section {
             self.rewriting.apply(changes, folder);
+        } else {
+            self.rewriting.apply_base(changes);
         }
         let mut redirects = Vec::new();
         for change in changes {

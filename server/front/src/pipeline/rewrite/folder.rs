@@ -41,7 +41,7 @@ impl Evaluation<'_> {
         let behind = folder.and_then(|folder| file.strip_prefix(folder));
         let as_folder = folder.and_then(|folder| folder.strip_suffix(b"/"));
         // The folder itself was requested without the final slash.
-        if Some(&file[..]) == as_folder && !rewriting.allow_no_slash {
+        if Some(&file[..]) == as_folder && !rewriting.allows_no_slash() {
             return None;
         }
         if settings.refuses_rewriting() {
