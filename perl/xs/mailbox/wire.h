@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 20u
+#define MEHARI_VERSION 21u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -257,10 +257,11 @@ enum {
   /* What the access line says of the request as handlers have left it. Detail: MEHARI_LOGGED_*.
    * Payload: MEHARI_PASS_* parts. */
   MEHARI_RECORD_LOGGED,
-  /* A step of a page with server-side includes, which is the response of a sub-request. The front
-   * renders the page, and the worker runs the page's parts. Detail: the server. Payload: a
-   * mehari_page_step, and for the first step the question as in MEHARI_RECORD_ASK. The answer: u32
-   * length of the whole, then MEHARI_PAGE_* actions. An answer of length 0: the page ends. */
+  /* A step of a page that the front makes as the response of a sub-request: a file with server-side
+   * includes, or what neither Perl nor a file responds. The worker runs the page's parts. Detail:
+   * the server. Payload: a mehari_page_step, and for the first step the question as in
+   * MEHARI_RECORD_ASK. The answer: u32 length of the whole, then MEHARI_PAGE_* actions. An answer
+   * of length 0: the page ends. */
   MEHARI_RECORD_PAGE
 };
 typedef struct {
@@ -271,12 +272,15 @@ typedef struct {
 enum {
   MEHARI_PAGE_BEGIN,
   MEHARI_PAGE_INCLUDED, /* as MEHARI_PAGE_BEGIN, but the page is a part of the page before it */
-  MEHARI_PAGE_GO_ON
+  MEHARI_PAGE_GO_ON,
+  MEHARI_PAGE_RESPOND /* what responds is neither Perl nor a file */
 };
 /* An action: this byte, u32 length, the bytes. */
 #define MEHARI_PAGE_PRINT 'p'
 #define MEHARI_PAGE_SET 'v' /* a variable: name, NUL, value */
 #define MEHARI_PAGE_RUN 'u' /* path and query of a part to run; the last action of an answer */
+#define MEHARI_PAGE_HEAD 'h' /* a u16: the status of the response; then its header lines */
+#define MEHARI_PAGE_LEAD 'l' /* path and query to which an internal redirect leads; the page ends */
 #define MEHARI_PAGE_END 'e' /* a u16: 0, MEHARI_PAGE_PLAIN, or the status with which the page fails */
 enum { MEHARI_PAGE_PLAIN = 1 /* the file has no includes */ };
 enum {
@@ -360,6 +364,9 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the in
  * the asking request at another place. */
 #define MEHARI_PASS_ORIGIN 'k'
 #define MEHARI_PASS_WITHIN 's' /* a sub-request */
+/* A sub-request whose handlers of the fixup phase have run. The answer has the results of the fixup
+ * rules: its access status is 0 or the status that ends the sub-request. */
+#define MEHARI_PASS_HANDLED 'f'
 #define MEHARI_PASS_REDIRECTED 'r' /* an internal redirect */
 /* The worker waits for the outcome: a mehari_outcome_frame at MEHARI_ANSWER_OFFSET. */
 #define MEHARI_PASS_LISTENS 'w'

@@ -29,6 +29,15 @@ SV *mehari_rec_target(pTHX_ SV *path, SV *query)
   return target;
 }
 
+SV *mehari_rec_found_at(pTHX_ mehari_rec *rec)
+{
+  const mehari_job *job = &rec->job;
+  mehari_text name = mehari_job_text(job, job->frame->text[MEHARI_TEXT_SCRIPT_NAME]), info = mehari_job_text(job, job->frame->text[MEHARI_TEXT_PATH_INFO]);
+  SV *path = newSVpvn_flags(name.at, name.length, SVs_TEMP);
+  sv_catpvn(path, info.at, info.length);
+  return mehari_rec_target(aTHX_ path, mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
+}
+
 void mehari_part_add(SV *payload, char kind, const char *at, STRLEN length)
 {
   dTHX;
@@ -251,8 +260,9 @@ SV *mehari_rec_handed_on(pTHX_ mehari_rec *rec, const mehari_question *question)
   for (mehari_rec *main = rec->main; main && question->is_own; main = main->main)
     add_variables(aTHX_ pairs, main, question);
   add_pairs(payload, MEHARI_PASS_VARIABLES, pairs);
-  if (question->is_sub || question->is_led)
-    mehari_part_add(payload, MEHARI_PASS_ORIGIN, &(char){question->is_sub ? MEHARI_PASS_WITHIN : MEHARI_PASS_REDIRECTED}, 1);
+  char origin = question->is_handled ? MEHARI_PASS_HANDLED : question->is_sub ? MEHARI_PASS_WITHIN : question->is_led ? MEHARI_PASS_REDIRECTED : 0;
+  if (origin)
+    mehari_part_add(payload, MEHARI_PASS_ORIGIN, &origin, 1);
   if (question->is_own || question->is_same)
     add_method(aTHX_ payload, rec);
   if (question->user.length && !memchr(question->user.at, 0, question->user.length))

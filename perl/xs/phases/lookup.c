@@ -122,13 +122,15 @@ mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
 
 mehari_text mehari_begin_page(pTHX_ mehari_rec *page, mehari_page_step step)
 {
-  mehari_text file = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_FILENAME));
-  mehari_text target = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_URI), mehari_rec_text(aTHX_ page, MEHARI_REC_ARGS)));
+  bool responds = step.kind == MEHARI_PAGE_RESPOND;
+  mehari_text file = mehari_text_of(aTHX_ responds ? page->chosen_file : mehari_rec_text(aTHX_ page, MEHARI_REC_FILENAME));
+  SV *path = responds ? mehari_rec_found_at(aTHX_ page) : mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_URI), mehari_rec_text(aTHX_ page, MEHARI_REC_ARGS));
+  mehari_text target = mehari_text_of(aTHX_ path);
   mehari_text parts[1 + QUESTION_PARTS] = {{(const char *)&step, sizeof step}};
   mehari_question question = {
     .method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_METHOD)),
     .target = target.length && *target.at == '/' ? target : (mehari_text){"/", 1}, /* a file that no path leads to */
-    .file = &file,
+    .file = responds && !file.length ? NULL : &file, /* NULL: the front maps the path */
     .is_sub = true,
     .user = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ page, MEHARI_REC_USER)),
   };

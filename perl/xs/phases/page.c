@@ -1,6 +1,7 @@
-/* A page with server-side includes that is the response of a sub-request.
+/* A page that the front makes as the response of a sub-request: a file with server-side includes,
+ * or what neither Perl nor a file responds, such as a back end.
  *
- * The front renders the page step by step (server/pool/src/page.rs). This process prints the bytes
+ * The front makes the page step by step (server/pool/src/page.rs). This process prints the bytes
  * and runs the page's parts as sub-requests of the page. No part waits for another worker, so pages
  * cannot keep one another waiting. */
 #include "phases/phases.h"
@@ -48,6 +49,19 @@ static int run_part(pTHX_ mehari_rec *page, mehari_text target)
   return status;
 }
 
+/* Gives the sub-request the head of its response. */
+static void take_head(pTHX_ mehari_rec *page, mehari_text head)
+{
+  uint16_t status;
+  if (head.length < sizeof status)
+    return;
+  memcpy(&status, head.at, sizeof status);
+  page->status = status;
+  head = (mehari_text){head.at + sizeof status, head.length - sizeof status};
+  while (head.length)
+    mehari_rec_hear_line(aTHX_ page, mehari_first_line(&head));
+}
+
 /* Carries out the actions of an answer. Returns whether the page has ended. Sets `status` to that
  * of the page or of the part. */
 static bool carry_out(pTHX_ mehari_rec *page, SV *answer, int *status)
@@ -76,6 +90,13 @@ static bool carry_out(pTHX_ mehari_rec *page, SV *answer, int *status)
     case MEHARI_PAGE_RUN:
       *status = run_part(aTHX_ page, text);
       return false;
+    case MEHARI_PAGE_HEAD:
+      take_head(aTHX_ page, text);
+      continue;
+    case MEHARI_PAGE_LEAD:
+      SvREFCNT_dec(page->redirect);
+      page->redirect = newSVpvn(text.at, text.length);
+      return true;
     case MEHARI_PAGE_END:
       if (length == sizeof said) {
         memcpy(&said, text.at, sizeof said);
@@ -98,10 +119,10 @@ static void go_on(pTHX_ const mehari_rec *page, mehari_page_step step, SV *answe
   sv_setpvn(answer, said.at, said.length);
 }
 
-int mehari_page_run(pTHX_ mehari_rec *page)
+int mehari_page_run(pTHX_ mehari_rec *page, uint8_t kind)
 {
   int depth = mehari_pages_running++, status = 500;
-  mehari_page_step step = {page->is_included ? MEHARI_PAGE_INCLUDED : MEHARI_PAGE_BEGIN, depth, 0};
+  mehari_page_step step = {kind, depth, 0};
   ENTER;
   SV *answer = newSVpvs("");
   SAVEFREESV(answer);

@@ -66,13 +66,17 @@ extern int mehari_subrequests_running;
 
 /* lookup.c. Begins a page and returns its first actions. */
 mehari_text mehari_begin_page(pTHX_ mehari_rec *page, mehari_page_step step);
-/* page.c. Prints a page with server-side includes as the response of a sub-request. Returns OK, the
- * status with which the page fails, or MEHARI_PAGE_PLAIN if the file has no includes. */
-int mehari_page_run(pTHX_ mehari_rec *page);
+/* page.c. Prints a page that the front makes as the response of a sub-request. `kind`: how the page
+ * begins (MEHARI_PAGE_*). Returns OK, the status with which the page fails, or MEHARI_PAGE_PLAIN if
+ * the file has no includes. Sets the record's `redirect` if another path responds. */
+int mehari_page_run(pTHX_ mehari_rec *page, uint8_t kind);
 /* The number of pages that are being printed, each within the one before. */
 extern int mehari_pages_running;
 
-/* redirects.c: returns the status of the error for which this record makes the page. 0: none. */
+/* redirects.c: gives a redirected request the variables and the err_headers_out of the request
+ * before. `error`: the status whose page the request makes, or 0. */
+void mehari_rec_inherit(pTHX_ mehari_rec *rec, int error);
+/* Returns the status of the error for which this record makes the page. 0: none. */
 int mehari_rec_error(const mehari_rec *rec);
 /* Returns the request before an internal redirect (`$r->prev`). NULL: this is the client's own
  * request. */
@@ -115,6 +119,9 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 
 /* hand_back.c */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
+/* Returns the target of the place that the front has found for the request, whatever path handlers
+ * have set since. The query is that of the handlers. The result is mortal. */
+SV *mehari_rec_found_at(pTHX_ mehari_rec *rec);
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
 /* Tells the front the handlers' changes of a request that Perl answers or refuses, for header rules
  * and logs. */

@@ -49,6 +49,12 @@ static void inherit_error_head(mehari_rec *rec)
   }
 }
 
+void mehari_rec_inherit(pTHX_ mehari_rec *rec, int error)
+{
+  inherit_variables(aTHX_ rec, error);
+  inherit_error_head(rec);
+}
+
 int mehari_rec_error(const mehari_rec *rec)
 {
   for (; rec->prev; rec = rec->prev)
@@ -125,8 +131,7 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int error)
     next->job.body_file = mehari_now.body_file;
   }
   mehari_rec_enter(next);
-  inherit_variables(aTHX_ next, error);
-  inherit_error_head(next);
+  mehari_rec_inherit(aTHX_ next, error);
   /* As in Apache: an error page is requested with GET, whatever the original method. */
   SV *method = sv_mortalcopy(mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
   if (error && strNE(SvPV_nolen(method), "HEAD"))

@@ -242,9 +242,46 @@ int mehari_rec_authorize_again(pTHX_ mehari_rec *rec, uint64_t *known)
   return answer.frame->access_status == MEHARI_FIXUPS_GO_ON ? OK : answer.frame->access_status;
 }
 
+/* Applies the rules of the fixup phase to a sub-request. If they lead to another path, the front
+ * says so when the sub-request runs. */
+static int fix_up_within(pTHX_ mehari_rec *sub)
+{
+  mehari_text file = mehari_text_of(aTHX_ sub->chosen_file);
+  mehari_question question = {
+    .method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ sub, MEHARI_REC_METHOD)),
+    .target = mehari_text_of(aTHX_ mehari_rec_found_at(aTHX_ sub)),
+    .file = file.length ? &file : NULL,
+    .is_sub = true,
+    .is_handled = true,
+    .user = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ sub, MEHARI_REC_USER)),
+  };
+  mehari_request *frame = mehari_lookup(sub, &question);
+  mehari_job answer = {.frame = NULL};
+  if (!frame)
+    return 500;
+  mehari_job_read(&answer, frame);
+  int status = frame->access_status;
+  if (status) {
+    if (status >= 300 && status < 400)
+      mehari_rec_take_lines(sub, mehari_job_text(&answer, frame->text[MEHARI_TEXT_CHALLENGE]));
+  } else {
+    take_variables(sub, &answer, false);
+    take_query(aTHX_ sub, &answer);
+    if (frame->task != sub->job.frame->task || frame->sends_file != sub->job.frame->sends_file) {
+      mehari_rec_adopt(aTHX_ sub, frame);
+      return DECLINED;
+    }
+    status = DECLINED;
+  }
+  Safefree(frame);
+  return status;
+}
+
 int mehari_rec_fix_up(pTHX_ mehari_rec *rec)
 {
   mehari_job answer;
+  if (rec->main)
+    return mehari_settings_text(aTHX_ rec->settings, "fixups") ? fix_up_within(aTHX_ rec) : DECLINED;
   if (!has_rules(aTHX_ rec, "fixups"))
     return DECLINED;
   if (is_too_large(aTHX_ rec))

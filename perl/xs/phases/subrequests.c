@@ -34,8 +34,6 @@ static bool is_of_path(pTHX_ const mehari_entry *entry)
  * variables win, and its changes are for itself. */
 static void inherit_variables(pTHX_ mehari_rec *sub)
 {
-  sub->is_early = sub->settings && sub->settings->runs_phases;
-  sub->lacks_perl_env = true;
   mehari_table *from = mehari_rec_table(sub->main, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(sub, MEHARI_TABLE_SUBPROCESS_ENV);
   for (int i = 0; i < from->count; i++) {
     const mehari_entry *entry = &from->entries[i];
@@ -45,14 +43,14 @@ static void inherit_variables(pTHX_ mehari_rec *sub)
   }
 }
 
-/* Gives a sub-request the fields of the request within which it is made, as handlers have left
- * them. As in Apache, a sub-request has no fields about a body. */
-static void inherit_fields(mehari_rec *sub)
+/* Gives a sub-request the fields of another request, as handlers have left them. As in Apache, a
+ * sub-request has no fields about a body. */
+static void inherit_fields(mehari_rec *sub, mehari_rec *other)
 {
   static const char *const of_body[] = {"Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-MD5",
                                         "Content-Range",    "Content-Type",     "Expires",        "Last-Modified"};
   static const mehari_text length = {"Content-Length", 14}, coding = {"Transfer-Encoding", 17};
-  const mehari_table *from = mehari_rec_table(sub->main, MEHARI_TABLE_HEADERS_IN);
+  const mehari_table *from = mehari_rec_table(other, MEHARI_TABLE_HEADERS_IN);
   mehari_table *into = mehari_rec_table(sub, MEHARI_TABLE_HEADERS_IN);
   mehari_table_clear(into);
   for (int i = 0; i < from->count; i++)
@@ -62,24 +60,58 @@ static void inherit_fields(mehari_rec *sub)
     mehari_table_unset(into, (mehari_text){of_body[i], strlen(of_body[i])});
 }
 
+static mehari_rec *new_sub(pTHX_ mehari_request *frame, mehari_rec *main)
+{
+  mehari_rec *sub = mehari_rec_new(aTHX_ frame);
+  sub->main = main;
+  sub->is_early = sub->settings && sub->settings->runs_phases;
+  sub->lacks_perl_env = true;
+  return sub;
+}
+
+/* Runs the phases of a sub-request before its response. `how` names it in the log. */
+static void admit(pTHX_ mehari_rec *sub, const char *how, mehari_text target)
+{
+  mehari_rec *before = mehari_rec_now;
+  mehari_rec_enter(sub);
+  uint64_t start = mehari_trace_start();
+  int status = mehari_rec_is_too_deep(sub->main, how, target) ? 500 : mehari_rec_admit(aTHX_ sub);
+  if (status > OK)
+    sub->status = status;
+  mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "admit the sub-request", target);
+  mehari_rec_enter(before);
+}
+
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
 {
   mehari_request *frame = mehari_lookup(main, &(mehari_question){.method = method, .target = target, .file = file, .is_sub = true});
   if (!frame)
     return NULL;
-  mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
-  sub->main = main;
+  mehari_rec *sub = new_sub(aTHX_ frame, main);
   sub->chosen_file = file ? newSVpvn(file->at, file->length) : NULL;
-  inherit_fields(sub);
+  inherit_fields(sub, main);
   inherit_variables(aTHX_ sub);
-  mehari_rec_enter(sub);
-  uint64_t start = mehari_trace_start();
-  int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
-  if (status > OK)
-    sub->status = status;
-  mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "admit the sub-request", target);
-  mehari_rec_enter(before);
+  admit(aTHX_ sub, "a request made within a request", target);
   return sub;
+}
+
+/* Makes the sub-request to which another one is redirected while it runs. As in Apache, it is made
+ * within the same main request, and its variables are named as after an internal redirect. */
+static mehari_rec *redirected(pTHX_ mehari_rec *sub)
+{
+  mehari_text target = mehari_text_of(aTHX_ sub->redirect);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ sub, MEHARI_REC_METHOD));
+  mehari_request *frame = mehari_lookup(sub, &(mehari_question){.method = method, .target = target, .is_led = true, .is_sub = true});
+  if (!frame)
+    return NULL;
+  mehari_rec *next = new_sub(aTHX_ frame, sub->main);
+  next->prev = sub;
+  next->is_included = sub->is_included;
+  next->filtered_from = sub->filtered_from;
+  inherit_fields(next, sub);
+  mehari_rec_inherit(aTHX_ next, 0);
+  admit(aTHX_ next, "redirected within the server", target);
+  return next;
 }
 
 bool mehari_rec_become(pTHX_ mehari_rec *rec, mehari_rec *found)
@@ -151,23 +183,9 @@ static int print_file(pTHX_ mehari_rec *rec)
 {
   if (mehari_rec_is_below_file(rec))
     return 404;
-  int printed = rec->job.frame->includes ? mehari_page_run(aTHX_ rec) : MEHARI_PAGE_PLAIN;
+  uint8_t kind = rec->is_included ? MEHARI_PAGE_INCLUDED : MEHARI_PAGE_BEGIN;
+  int printed = rec->job.frame->includes ? mehari_page_run(aTHX_ rec, kind) : MEHARI_PAGE_PLAIN;
   return printed == MEHARI_PAGE_PLAIN ? print_bytes(aTHX_ rec) : printed;
-}
-
-/* Returns the status of a path at which the front sends no file. The file of a back end's program
- * or of a type map may exist, and must not be shown. */
-static int status_without_file(pTHX_ mehari_rec *rec)
-{
-  struct stat found;
-  SV *name = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
-  if (!name || stat(SvPV_nolen(name), &found) < 0)
-    return errno == EACCES ? 403 : 404;
-  mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
-  if (S_ISREG(found.st_mode))
-    mehari_logf(MEHARI_LOG_ERROR, "a sub-request cannot ask what responds at %.*s: it runs files, CGI programs and Perl only",
-                uri.length > 200 ? 200 : (int)uri.length, uri.at);
-  return 403;
 }
 
 /* Whether the response comes from a program: a CGI program, or a script that runs in a process of
@@ -214,7 +232,7 @@ static int run_within(pTHX_ mehari_rec *sub)
   case MEHARI_TASK_FRONT:
     if (is_program(sub))
       return run_program(aTHX_ sub);
-    return sub->job.frame->sends_file || mehari_is_changed(sub, MEHARI_REC_FILENAME) ? print_file(aTHX_ sub) : status_without_file(aTHX_ sub);
+    return sub->job.frame->sends_file || mehari_is_changed(sub, MEHARI_REC_FILENAME) ? print_file(aTHX_ sub) : mehari_page_run(aTHX_ sub, MEHARI_PAGE_RESPOND);
   case MEHARI_TASK_PSGI:
     sub->status = mehari_psgi_run_subrequest(aTHX);
     return OK;
@@ -223,7 +241,8 @@ static int run_within(pTHX_ mehari_rec *sub)
   }
 }
 
-int mehari_rec_run(pTHX_ mehari_rec *sub)
+/* Runs a sub-request at its own path. */
+static int run_here(pTHX_ mehari_rec *sub)
 {
   mehari_rec *before = mehari_rec_now;
   const char *phase = mehari_phase_now;
@@ -247,4 +266,18 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   } else if (was_bare && !mehari_environment_is_bare())
     mehari_rec_open_environment(aTHX_ before);
   return status ? status : within;
+}
+
+int mehari_rec_run(pTHX_ mehari_rec *sub)
+{
+  int status = run_here(aTHX_ sub);
+  if (!sub->redirect)
+    return status;
+  int running = mehari_subrequests_running++; /* bounds the number of redirects */
+  mehari_rec *next = redirected(aTHX_ sub);
+  SvREFCNT_dec(sub->redirect);
+  sub->redirect = NULL;
+  status = !next ? 500 : next->status >= 300 ? next->status : mehari_rec_run(aTHX_ next);
+  mehari_subrequests_running = running;
+  return status;
 }

@@ -91,7 +91,7 @@ struct mehari_rec {
   HV *slots; /* the data that the API's Perl part keeps for the request */
   IV numbers[MEHARI_NUMBER_COUNT];
   HV *documents; /* of custom_response: status => text */
-  SV *redirect; /* path and query of the resource to which the request is redirected */
+  SV *redirect; /* path and query of the resource to which the request is redirected; of a sub-request: while it runs */
 };
 /* The record that Apache2::RequestUtil->request returns; NULL: no request is served. */
 extern mehari_rec *mehari_rec_now;
@@ -106,6 +106,7 @@ typedef struct {
   bool has_body; /* whether the new request gets this request's body */
   bool is_led; /* whether an internal redirect leads to the target */
   bool is_sub; /* whether the question is about a sub-request */
+  bool is_handled; /* whether the sub-request's handlers have run, and the fixup rules are asked for */
   bool is_own; /* whether the question is about the asking request itself */
   mehari_text user; /* the user of the request in question; empty: none */
 } mehari_question;

@@ -36,8 +36,10 @@ pub struct Arrived {
     pub log: Option<LogReport>,
     /// Whether the worker waits for rules.
     pub asks: bool,
-    /// The pages with server-side includes that the worker is printing.
+    /// The pages of the front that the worker is printing.
     pub pages: Option<Box<Pages>>,
+    /// Wakes the task that makes a page for the worker, when nobody waits for the page any more.
+    pub page_waker: Option<Waker>,
     /// What the worker last reported about a tapped response.
     pub said: WorkerProgress,
     /// The time at which the front last read the tap, or stopped reading because the client is
@@ -70,6 +72,7 @@ impl Arrived {
             log: None,
             asks: false,
             pages: None,
+            page_waker: None,
             said: WorkerProgress::Nothing,
             tap_left: None,
             worker: None,
@@ -95,16 +98,33 @@ impl Arrived {
         self.complete || self.fault.is_some() || self.said != WorkerProgress::Nothing
     }
 
+    /// Whether nobody waits for the response any more. Otherwise the task is woken when that is so.
+    pub fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
+        let is_given_up = self.left_early || self.fault.is_some();
+        if !is_given_up {
+            self.page_waker = Some(cx.waker().clone());
+        }
+        is_given_up
+    }
+
+    fn wake_page(&mut self) {
+        if let Some(waker) = self.page_waker.take() {
+            waker.wake();
+        }
+    }
+
     /// Records a fault, unless the response is already complete.
     pub fn fail(&mut self, fault: Fault) {
         if !self.is_answered() {
             self.fault = Some(fault);
             self.wake();
+            self.wake_page();
         }
     }
 
     /// Drops what has arrived, because the client has gone.
     pub fn give_up(&mut self) {
+        self.wake_page();
         *self = Arrived {
             gone: true,
             left_early: !self.complete,

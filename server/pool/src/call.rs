@@ -399,11 +399,14 @@ pub struct SubrequestQuestion<'a> {
 #[derive(Debug, Default, Clone)]
 pub struct Asker<'a> {
     pub method: &'a [u8],
+    /// `http` or `https`
+    pub scheme: &'a [u8],
     /// The target as sent.
     pub target: &'a [u8],
     pub remote_addr: &'a [u8],
     pub server_addr: &'a [u8],
     pub server_port: u16,
+    pub request_id: u64,
     pub fields: Vec<(&'a [u8], &'a [u8])>,
 }
 
@@ -522,8 +525,16 @@ pub enum Origin {
     Same,
     /// A sub-request.
     Within,
+    /// A sub-request whose handlers of the fixup phase have run.
+    Handled,
     /// An internal redirect.
     Redirected,
+}
+
+impl Origin {
+    pub fn is_sub_request(self) -> bool {
+        matches!(self, Origin::Within | Origin::Handled)
+    }
 }
 
 /// What belongs to a declined request if the worker's filters process the front's response.

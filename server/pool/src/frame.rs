@@ -198,10 +198,12 @@ pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
         .map(|pair| Some((span(pair, 0)?, span(pair, 2)?)));
     Some(Asker {
         method: bytes(request.text[Text::Method as usize])?,
+        scheme: bytes(request.text[Text::Scheme as usize])?,
         target: bytes(request.text[Text::Target as usize])?,
         remote_addr: bytes(request.text[Text::RemoteAddr as usize])?,
         server_addr: bytes(request.text[Text::ServerAddr as usize])?,
         server_port: request.server_port,
+        request_id: request.request_id,
         fields: fields.collect::<Option<_>>()?,
     })
 }

@@ -101,7 +101,7 @@ pub use loading::{try_loading, LoadError};
 pub use logged::{LogChanges, LogReport};
 pub use mehari_wire::layout::{file_mark, fixups, left, record::FETCH_FOLLOWS};
 pub use memory::{MemoryFiles, PoolMemory, ProcessMemory, WorkerMemory};
-pub use page::{NextActions, PageAction, PageRenderer, RenderedPage};
+pub use page::{NextActions, OwnedQuestion, PageAction, PageRenderer, RenderedPage};
 pub use perl_side::PerlSide;
 pub use plan::Plan;
 pub use refusals::Refusals;

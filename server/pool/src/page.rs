@@ -1,10 +1,12 @@
-//! Pages with server-side includes that are the responses of workers' sub-requests.
+//! Pages that the front makes as the responses of workers' sub-requests: files with server-side
+//! includes, and what back ends and the front itself respond.
 //!
-//! The front renders such a page step by step ([`RenderedPage`]), and the asking worker runs the
+//! The front makes such a page step by step ([`RenderedPage`]), and the asking worker runs the
 //! page's parts itself. If other workers ran the parts, workers that wait for one another's pages
 //! could hold all workers. `subrequests` answers the steps.
 
-use crate::call::{Asker, SubrequestQuestion};
+use crate::call::SubrequestQuestion;
+use crate::frame::asker;
 use mehari_wire::layout::page;
 use std::collections::VecDeque;
 use std::future::Future;
@@ -47,6 +49,27 @@ impl PageAction {
         (bytes.len() <= LONGEST).then_some(PageAction { kind, bytes })
     }
 
+    /// Gives the sub-request the status and the header lines of its response. Too many lines are
+    /// left out.
+    pub fn head(status: u16, lines: &[u8]) -> PageAction {
+        let lines = if lines.len() > LONGEST { b"" } else { lines };
+        let bytes = [&status.to_ne_bytes()[..], lines].concat();
+        let kind = page::HEAD;
+        PageAction { kind, bytes }
+    }
+
+    /// Ends the page: the worker follows an internal redirect. `None`: too many bytes for an
+    /// answer.
+    pub fn lead(target: Vec<u8>) -> Option<PageAction> {
+        let (kind, bytes) = (page::LEAD, target);
+        (bytes.len() <= LONGEST).then_some(PageAction { kind, bytes })
+    }
+
+    /// Returns the number of bytes that the action says.
+    pub fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Ends the page: 0, or the status with which the page fails.
     pub fn end(status: u16) -> PageAction {
         let (kind, bytes) = (page::END, status.to_ne_bytes().to_vec());
@@ -57,27 +80,55 @@ impl PageAction {
 /// Finds out what a page says next.
 pub type NextActions<'p> = Pin<Box<dyn Future<Output = Vec<PageAction>> + 'p>>;
 
-/// A page that is being rendered.
+/// A page that is being made.
 pub trait RenderedPage {
-    /// Goes on until a part must run or the page ends. `status`: the status with which the part
-    /// that ran last has failed, or 0.
+    /// Goes on until a part must run, the page ends, or there is much to print. `status`: the
+    /// status with which the part that ran last has failed, or 0.
     fn next(&mut self, status: u16) -> NextActions<'_>;
     /// Begins a page that is a part of this one. `None`: the file has no includes.
     fn include(&self, question: SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>>;
 }
 
-/// Begins to render the pages about which workers ask.
+/// Begins to make the pages about which workers ask.
 #[derive(Clone)]
-pub struct PageRenderer(Rc<BeginPage>);
+pub struct PageRenderer {
+    include: Rc<BeginPage>,
+    respond: Rc<BeginResponse>,
+}
 
-/// A function that begins a page. `None`: the file has no includes.
+/// A function that begins a page with server-side includes. `None`: the file has no includes.
 type BeginPage = dyn Fn(SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>>;
+
+/// A function that begins a response that is neither Perl's nor a file. `None`: the front is gone.
+type BeginResponse = dyn Fn(OwnedQuestion) -> Option<Box<dyn RenderedPage>>;
 
 impl PageRenderer {
     pub fn new(
-        begin: impl Fn(SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>> + 'static,
+        include: impl Fn(SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>> + 'static,
+        respond: impl Fn(OwnedQuestion) -> Option<Box<dyn RenderedPage>> + 'static,
     ) -> PageRenderer {
-        PageRenderer(Rc::new(begin))
+        PageRenderer {
+            include: Rc::new(include),
+            respond: Rc::new(respond),
+        }
+    }
+}
+
+/// A worker's question that may be answered later.
+pub struct OwnedQuestion {
+    pub(crate) server: u16,
+    /// The question, and the frame of the asking request, which says who the client is.
+    pub(crate) payload: Box<[u8]>,
+    pub(crate) frame: Box<[u8]>,
+}
+
+impl OwnedQuestion {
+    pub fn new(server: u16, payload: &[u8]) -> OwnedQuestion {
+        OwnedQuestion {
+            server,
+            payload: payload.into(),
+            frame: Box::default(),
+        }
     }
 }
 
@@ -94,8 +145,23 @@ pub enum StepKind<'a> {
         /// Whether the page is a part of the page before it.
         is_included: bool,
     },
+    /// Begins a response that is neither Perl's nor a file.
+    Respond(OwnedQuestion),
     /// The status with which a part has failed, or 0.
     GoOn(u16),
+}
+
+impl<'a> PageStep<'a> {
+    /// Says who asks. `None`: the worker has overwritten the frame of its request.
+    pub fn asked_by(mut self, frame: &'a [u8]) -> Option<PageStep<'a>> {
+        let asker = asker(frame)?;
+        match &mut self.kind {
+            StepKind::Begin { question, .. } => question.asker = asker,
+            StepKind::Respond(question) => question.frame = frame.into(),
+            StepKind::GoOn(_) => {}
+        }
+        Some(self)
+    }
 }
 
 /// The pages of one request that are being printed, each within the one before.
@@ -112,48 +178,41 @@ struct OpenPage {
 impl Pages {
     /// Begins a page, or goes back to one. Returns the status of the part that ran last. `None`:
     /// the worker must not print the page.
-    pub fn take(
-        &mut self,
-        step: PageStep<'_>,
-        asker: Asker<'_>,
-        renderer: &PageRenderer,
-    ) -> Option<u16> {
+    pub fn take(&mut self, step: PageStep<'_>, renderer: &PageRenderer) -> Option<u16> {
         let PageStep { depth, kind } = step;
-        match kind {
-            StepKind::GoOn(status) => self.go_back(depth).then_some(status),
+        if let StepKind::GoOn(status) = kind {
+            return self.go_back(depth).then_some(status);
+        }
+        if depth > self.0.len() || depth >= DEEPEST {
+            return None;
+        }
+        self.0.truncate(depth);
+        let page = match kind {
+            StepKind::Respond(question) => Some((renderer.respond)(question)?),
             StepKind::Begin {
                 question,
                 is_included,
-            } => {
-                let question = SubrequestQuestion { asker, ..*question };
-                let begun = self.begin(depth, is_included, question, renderer);
-                begun.then_some(0)
-            }
-        }
-    }
-
-    /// Begins a page, in place of pages at this depth that the worker has left. Returns false if
-    /// the worker must not print the page.
-    fn begin(
-        &mut self,
-        depth: usize,
-        is_included: bool,
-        question: SubrequestQuestion<'_>,
-        renderer: &PageRenderer,
-    ) -> bool {
-        if depth > self.0.len() || depth >= DEEPEST {
-            return false;
-        }
-        self.0.truncate(depth);
-        let outer = self.0.last().filter(|_| is_included);
-        let page = match outer.and_then(|outer| outer.page.as_ref()) {
-            Some(outer) => outer.include(question),
-            None => (renderer.0)(question),
+            } => self.begin(is_included, *question, renderer),
+            StepKind::GoOn(_) => None,
         };
         let is_plain = page.is_none().then(|| PageAction::end(page::PLAIN));
         let due = is_plain.into_iter().collect();
         self.0.push(OpenPage { page, due });
-        true
+        Some(0)
+    }
+
+    /// Begins a page with server-side includes. `None`: the file has none.
+    fn begin(
+        &self,
+        is_included: bool,
+        question: SubrequestQuestion<'_>,
+        renderer: &PageRenderer,
+    ) -> Option<Box<dyn RenderedPage>> {
+        let outer = self.0.last().filter(|_| is_included);
+        match outer.and_then(|outer| outer.page.as_ref()) {
+            Some(outer) => outer.include(question),
+            None => (renderer.include)(question),
+        }
     }
 
     /// Goes back to the page at this depth. Returns false if there is none.
@@ -183,7 +242,7 @@ impl Pages {
             at += HEAD;
             room[at..at + bytes.len()].copy_from_slice(&bytes);
             at += bytes.len();
-            has_ended = kind == page::END;
+            has_ended = kind == page::END || kind == page::LEAD;
             if has_ended || kind == page::RUN {
                 break;
             }
@@ -212,6 +271,7 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Asker;
     use mehari_wire::layout::ANSWER_SIZE;
 
     /// A page that runs one part and prints the part's status.
@@ -251,6 +311,23 @@ mod tests {
         }
     }
 
+    fn renderer() -> PageRenderer {
+        PageRenderer::new(begin, |_| {
+            let ends = vec![PageAction::head(200, b""), PageAction::end(0)];
+            Some(Box::new(OnePart(vec![ends])))
+        })
+    }
+
+    /// Takes the first step of a page.
+    fn take(pages: &mut Pages, depth: usize, is_included: bool, target: &[u8]) -> bool {
+        let question = Box::new(question(target));
+        let kind = StepKind::Begin {
+            question,
+            is_included,
+        };
+        pages.take(PageStep { depth, kind }, &renderer()).is_some()
+    }
+
     /// Returns the kind and the length of each action of an answer.
     fn written(pages: &mut Pages) -> Vec<(u8, usize)> {
         let mut room = vec![0; ANSWER_SIZE];
@@ -276,8 +353,8 @@ mod tests {
 
     #[test]
     fn long_text_of_a_page_comes_in_several_answers_and_a_part_ends_an_answer() {
-        let (mut pages, renderer) = (Pages::default(), PageRenderer::new(begin));
-        assert!(pages.begin(0, false, question(b"/page"), &renderer));
+        let mut pages = Pages::default();
+        assert!(take(&mut pages, 0, false, b"/page"));
         let mut actions = Vec::new();
         while actions.last() != Some(&(page::RUN, 5)) {
             go_on(&mut pages);
@@ -297,22 +374,40 @@ mod tests {
 
     #[test]
     fn pages_are_within_one_another_and_a_page_that_was_left_ends() {
-        let (mut pages, renderer) = (Pages::default(), PageRenderer::new(begin));
-        assert!(!pages.begin(1, false, question(b"/page"), &renderer));
+        let mut pages = Pages::default();
+        assert!(!take(&mut pages, 1, false, b"/page"));
         for depth in 0..DEEPEST {
-            assert!(pages.begin(depth, true, question(b"/page"), &renderer));
+            assert!(take(&mut pages, depth, true, b"/page"));
         }
-        assert!(!pages.begin(DEEPEST, true, question(b"/page"), &renderer));
+        assert!(!take(&mut pages, DEEPEST, true, b"/page"));
         assert!(pages.go_back(2) && !pages.go_back(3));
-        assert!(pages.begin(3, false, question(b"/plain"), &renderer));
+        assert!(take(&mut pages, 3, false, b"/plain"));
         assert_eq!(written(&mut pages), [(page::END, 2)]);
         assert!(pages.go_back(2));
+    }
+
+    #[test]
+    fn response_of_the_front_is_a_page_within_another() {
+        let mut pages = Pages::default();
+        assert!(take(&mut pages, 0, false, b"/page"));
+        let question = OwnedQuestion::new(0, b"GET\0/back");
+        assert!(question.view().is_none());
+        let kind = StepKind::Respond(question);
+        assert_eq!(
+            pages.take(PageStep { depth: 1, kind }, &renderer()),
+            Some(0)
+        );
+        go_on(&mut pages);
+        assert_eq!(written(&mut pages), [(page::HEAD, 2), (page::END, 2)]);
+        assert!(pages.go_back(0));
     }
 
     #[test]
     fn actions_that_no_answer_can_hold_are_left_out() {
         let long = vec![b'x'; LONGEST + 1];
         assert!(PageAction::run(long.clone()).is_none());
+        assert!(PageAction::lead(long.clone()).is_none());
+        assert_eq!(PageAction::head(200, &long).length(), 2);
         assert!(PageAction::set(b"A", &long).is_none());
         assert!(PageAction::set(b"A\0", b"a").is_none());
     }

@@ -2,7 +2,8 @@
 //! split a response, and report payloads that no sound worker writes.
 
 use crate::call::{Asker, Declined, Head, Named, Origin, Reason, RequestNews, SubrequestQuestion};
-use crate::page::{PageStep, StepKind};
+use crate::frame::asker;
+use crate::page::{OwnedQuestion, PageStep, StepKind};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use crate::table_marks::HeadTable;
 use mehari_http::token::is_token_byte;
@@ -68,7 +69,16 @@ pub fn question(server: u16, payload: &[u8]) -> Result<SubrequestQuestion<'_>, R
     })
 }
 
-/// Reads a `PAGE` record: a step of a page with server-side includes.
+impl OwnedQuestion {
+    /// `None`: the question is invalid, or it is not known who asks.
+    pub fn view(&self) -> Option<SubrequestQuestion<'_>> {
+        let question = question(self.server, &self.payload).ok()?;
+        let asker = asker(&self.frame)?;
+        Some(SubrequestQuestion { asker, ..question })
+    }
+}
+
+/// Reads a `PAGE` record: a step of a page. The step does not know yet who asks.
 pub fn page_step(server: u16, payload: &[u8]) -> Result<PageStep<'_>, RecordRefusal> {
     const WRONG: Broken = Broken("an invalid step of a page");
     let Some(([kind, depth, status @ ..], rest)) = payload.split_first_chunk::<4>() else {
@@ -79,6 +89,10 @@ pub fn page_step(server: u16, payload: &[u8]) -> Result<PageStep<'_>, RecordRefu
             question: Box::new(question(server, rest)?),
             is_included: *kind == page::INCLUDED,
         },
+        page::RESPOND => {
+            question(server, rest)?;
+            StepKind::Respond(OwnedQuestion::new(server, rest))
+        }
         page::GO_ON if rest.is_empty() => StepKind::GoOn(u16::from_ne_bytes(*status)),
         _ => return Err(WRONG.into()),
     };
@@ -157,6 +171,7 @@ pub fn declined(
             record::PASS_ORIGIN => {
                 declined.told.get_or_insert_default().origin = match part {
                     [record::PASS_WITHIN] => Origin::Within,
+                    [record::PASS_HANDLED] => Origin::Handled,
                     [record::PASS_REDIRECTED] => Origin::Redirected,
                     _ => return Err(WRONG.into()),
                 };
@@ -498,6 +513,9 @@ mod tests {
         let going = [&[page::GO_ON, 0][..], &status].concat();
         let step = page_step(3, &going).expect("sound");
         assert!(matches!(step.kind, StepKind::GoOn(404)));
+        let responds = [&[page::RESPOND, 1, 0, 0][..], b"GET\0/back"].concat();
+        let step = page_step(3, &responds).expect("sound");
+        assert!(matches!(step.kind, StepKind::Respond(_)));
         let wrong = [&going[..], b"x"].concat();
         for wrong in [&wrong[..], &going[..3], b"", &[7, 0, 0, 0], &[0, 0, 0, 0]] {
             assert!(page_step(3, wrong).is_err(), "{}", wrong.escape_ascii());

@@ -1,7 +1,7 @@
 //! Lets the fuzzer call the front's reader of a worker's records with any bytes.
 
 use crate::arrived::{Arrived, Owed};
-use crate::call::{Asker, Fault, Head, SubrequestQuestion, TimeLimits};
+use crate::call::{Fault, Head, SubrequestQuestion, TimeLimits};
 use crate::page::{NextActions, PageAction, PageRenderer, Pages, RenderedPage};
 use crate::payload::{page_step, question, RecordRefusal};
 use crate::script_head::ScriptHead;
@@ -126,7 +126,10 @@ fn begin(question: SubrequestQuestion<'_>) -> Option<Box<dyn RenderedPage>> {
 /// Takes a step of a page, and writes the answer.
 fn go_on(pages: &mut Pages, detail: u16, payload: &[u8]) -> Result<(), RecordRefusal> {
     let step = page_step(detail, payload)?;
-    let Some(status) = pages.take(step, Asker::default(), &PageRenderer::new(begin)) else {
+    let Some(status) = pages.take(
+        step,
+        &PageRenderer::new(begin, |_| Some(Box::new(LongPage))),
+    ) else {
         *pages = Pages::default();
         return Ok(());
     };

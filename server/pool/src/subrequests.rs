@@ -2,12 +2,19 @@
 //! answer. The front cannot answer at once if its rules ask a program, and the other workers'
 //! records are read meanwhile.
 
+use crate::arrived::Shared;
 use crate::call::{SubrequestQuestion, SubrequestResolver};
 use crate::frame::{asker, encode};
 use crate::inner::{Inner, Pool};
 use crate::open_questions::{FoundAnswer, OpenQuestion};
+use crate::page::Pages;
 use crate::payload::{page_step, question, Broken, RecordRefusal};
+use std::future::{poll_fn, Future};
+use std::pin::pin;
+use std::task::Poll;
 use tokio::task::spawn_local;
+
+const OVERWRITTEN: Broken = Broken("over the request it was given");
 
 impl Inner {
     /// Answers a worker's question with a request frame, or later. An answer of length 0 says that
@@ -33,7 +40,7 @@ impl Inner {
         };
         let length = worker.held.front().map_or(0, |held| held.frame_length);
         let frame = worker.mailbox.first_slot()[..length].to_vec();
-        let asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
+        let asker = asker(&frame).ok_or(OVERWRITTEN)?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
         let held = worker.held.front_mut();
@@ -64,11 +71,16 @@ impl Inner {
         Ok(())
     }
 
-    /// Answers a step of a page with server-side includes, or later. An answer of length 0 ends the
+    /// Answers a step of a page that the front makes, or later. An answer of length 0 ends the
     /// page.
     pub fn answer_page(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
+        let Some(worker) = self.worker(index) else {
+            return Ok(());
+        };
+        let length = worker.held.front().map_or(0, |held| held.frame_length);
+        let frame = worker.mailbox.first_slot()[..length].to_vec();
         let step = match page_step(server, payload) {
-            Ok(step) => Some(step),
+            Ok(step) => Some(step.asked_by(&frame).ok_or(OVERWRITTEN)?),
             Err(RecordRefusal::Record(broken)) => return Err(broken),
             Err(RecordRefusal::Head(why)) => {
                 self.log.error(format_args!("a page is refused: {why}"));
@@ -79,14 +91,11 @@ impl Inner {
         let Some(worker) = self.worker(index) else {
             return Ok(());
         };
-        let length = worker.held.front().map_or(0, |held| held.frame_length);
-        let frame = worker.mailbox.first_slot()[..length].to_vec();
-        let asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let held = worker.held.front_mut();
         let held = held.filter(|held| !held.owed.arrived().left_early);
         if let (Some(step), Some(renderer), Some(held)) = (step, renderer, held) {
             let mut pages = held.owed.arrived().pages.take().unwrap_or_default();
-            if let Some(status) = pages.take(step, asker, &renderer) {
+            if let Some(status) = pages.take(step, &renderer) {
                 let open = OpenQuestion {
                     exchange: held.owed.exchange(),
                     worker: index,
@@ -94,8 +103,9 @@ impl Inner {
                     payload: Box::default(),
                 };
                 held.has_open_question = true;
+                let exchange = open.exchange.clone();
                 let later = async move {
-                    pages.go_on(status).await;
+                    go_on(&mut pages, status, &exchange).await;
                     FoundAnswer::Pages(pages)
                 };
                 self.open_questions.open(open, Box::pin(later));
@@ -141,6 +151,18 @@ impl Inner {
             }
         }
     }
+}
+
+/// Has the last page go on, until nobody waits for it any more.
+async fn go_on(pages: &mut Pages, status: u16, exchange: &Shared) {
+    let mut going = pin!(pages.go_on(status));
+    poll_fn(|cx| {
+        if exchange.borrow_mut().is_given_up(cx) {
+            return Poll::Ready(());
+        }
+        going.as_mut().poll(cx)
+    })
+    .await;
 }
 
 impl Pool {

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 20;
+pub const VERSION: u32 = 21;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -358,10 +358,10 @@ pub mod record {
     pub const LOGGED_LATER: u16 = 1;
     /// The Log handlers have run.
     pub const LOGGED_LAST: u16 = 2;
-    /// A step of a page with server-side includes, which is the response of a sub-request. The
-    /// detail is the number of the server. The payload is a constant of [`page`](super::page), the
-    /// number of pages within which this page is run, a `u16` status, and for the first step the
-    /// question as in [`ASK`]. The answer is its length as a `u32`, then actions.
+    /// A step of a page, which the front makes as the response of a sub-request. The detail is the
+    /// number of the server. The payload is a constant of [`page`](super::page), the number of
+    /// pages within which this page is run, a `u16` status, and for the first step the question as
+    /// in [`ASK`]. The answer is its length as a `u32`, then actions.
     pub const PAGE: u16 = 20;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
@@ -396,11 +396,15 @@ pub mod record {
     pub const PASS_QUERY: u8 = b'q';
     /// The user of the request about which `ASK` asks.
     pub const PASS_USER: u8 = b'n';
-    /// How the request about which `ASK` asks comes about: one byte, [`PASS_WITHIN`] or
-    /// [`PASS_REDIRECTED`]. Without this part it is the asking request at another place.
+    /// How the request about which `ASK` asks comes about: one byte, [`PASS_WITHIN`],
+    /// [`PASS_HANDLED`] or [`PASS_REDIRECTED`]. Without this part it is the asking request at
+    /// another place.
     pub const PASS_ORIGIN: u8 = b'k';
     /// A sub-request.
     pub const PASS_WITHIN: u8 = b's';
+    /// A sub-request whose handlers of the fixup phase have run. The answer has the results of the
+    /// fixup rules: its access status is 0 or the status that ends the sub-request.
+    pub const PASS_HANDLED: u8 = b'f';
     /// An internal redirect.
     pub const PASS_REDIRECTED: u8 = b'r';
     /// Only in [`LOGGED`]: the notes, as name, NUL, value, NUL ...
@@ -463,23 +467,30 @@ pub mod fixups {
     pub const ELSEWHERE: u16 = 200;
 }
 
-/// The steps of a page with server-side includes, and the actions of the front's answer. An action
-/// is its byte, its length as a `u32`, and its bytes.
+/// The steps of a page, and the actions of the front's answer. An action is its byte, its length as
+/// a `u32`, and its bytes.
 pub mod page {
-    /// The first step.
+    /// The first step of a page with server-side includes.
     pub const BEGIN: u8 = 0;
     /// The first step of a page that is a part of the page before it.
     pub const INCLUDED: u8 = 1;
     /// Any other step. The status is that with which a part has failed, or 0.
     pub const GO_ON: u8 = 2;
+    /// The first step of a response that neither Perl nor a file gives: that of a back end, a
+    /// listing, a variant, or a path to which rules lead.
+    pub const RESPOND: u8 = 3;
     /// Bytes to print.
     pub const PRINT: u8 = b'p';
     /// A variable: name, NUL, value.
     pub const SET: u8 = b'v';
     /// Path and query of a part to run: the last action of an answer.
     pub const RUN: u8 = b'u';
+    /// The status of the response as a `u16`, and its header lines.
+    pub const HEAD: u8 = b'h';
     /// A `u16`: 0, [`PLAIN`], or the status with which the page fails.
     pub const END: u8 = b'e';
+    /// Path and query to which an internal redirect leads in place of the page. The page ends.
+    pub const LEAD: u8 = b'l';
     /// The file has no includes.
     pub const PLAIN: u16 = 1;
 }

@@ -30,6 +30,7 @@ mod order;
 mod outcome;
 mod places;
 mod psgi;
+mod reached;
 mod said;
 mod server_life;
 mod sources;

@@ -220,16 +220,26 @@ pub fn begin_file(
     (render, FilePage { resource, document })
 }
 
-/// Begins to render a program's response to the request. As in Apache, `LAST_MODIFIED` is the date
-/// of the program's file.
+/// Begins to render a program's response that has arrived as a whole. As in Apache, `LAST_MODIFIED`
+/// is the date of the program's file.
+pub fn begin_response(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    subrequests: Box<dyn Subrequests>,
+) -> (Render, Document) {
+    let modified = Some(modified(&route.file));
+    begin(shared, request, route, modified, subrequests)
+}
+
+/// Begins to render a program's response to the request while it arrives.
 pub fn begin_program(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
     subrequests: Box<dyn Subrequests>,
 ) -> Rendering {
-    let modified = Some(modified(&route.file));
-    let (render, document) = begin(shared, request, route, modified, subrequests);
+    let (render, document) = begin_response(shared, request, route, subrequests);
     Rendering::new(render, document)
 }
 

@@ -139,7 +139,7 @@ pub fn renders(request: &Request<'_>, route: &Route, head: &Head) -> bool {
 }
 
 /// Removes the fields that do not fit the rendered page.
-fn change_head(route: &Route, head: &mut Head) {
+pub fn change_head(route: &Route, head: &mut Head) {
     let includes = &route.settings.output.includes;
     remove(&mut head.lines, b"content-length");
     if !includes.keep_tags {

@@ -81,7 +81,7 @@ impl Evaluation<'_> {
 
     /// Returns where the rules of a folder with an index would lead, although a worker has not yet
     /// decided about access to the folder.
-    fn leads_before_perl(
+    pub(super) fn leads_before_perl(
         &self,
         route: &Rc<Route>,
         path: &Path,
@@ -122,7 +122,7 @@ impl Evaluation<'_> {
 
     /// Applies `Redirect` and the `RewriteRule`s of the place. Returns the route with everything
     /// that the rules have forced on the request, or their decision.
-    fn apply_to_place(
+    pub(super) fn apply_to_place(
         &self,
         route: Rc<Route>,
         path: &Path,
@@ -160,7 +160,7 @@ impl Evaluation<'_> {
 
     /// Leads the request to the program that `Script` names for its method, if no other program
     /// answers at its place (Apache's mod_actions). `None`: the request continues.
-    fn to_method_program(
+    pub(super) fn to_method_program(
         &self,
         route: &Route,
         path: &Path,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const REWRITES: usize = 10;
 
 /// The result for a folder.
-enum IndexChoice {
+pub(super) enum IndexChoice {
     /// The request continues with this path and query. The rules have decided its destination.
     At(Vec<u8>),
     /// The folder has no index.
@@ -74,7 +74,10 @@ impl Evaluation<'_> {
     }
 
     /// Returns the route of a folder without an index.
-    fn without_index(&self, rule_state: &mut Option<Box<RuleState>>) -> Result<Rc<Route>, Problem> {
+    pub(super) fn without_index(
+        &self,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Rc<Route>, Problem> {
         let state = rule_state.get_or_insert_with(Default::default);
         state.mapping.lacks_index = true;
         let route = self.find_route(rule_state)?;
@@ -82,7 +85,7 @@ impl Evaluation<'_> {
     }
 
     /// Chooses the first name in `DirectoryIndex` that leads to a file or a program.
-    fn choose_index(
+    pub(super) fn choose_index(
         &self,
         route: &Route,
         rule_state: &mut Option<Box<RuleState>>,

@@ -9,6 +9,7 @@ mod evaluation;
 mod left;
 mod needs;
 mod variables;
+mod within;
 
 use crate::content::Answer;
 use crate::pipeline::access::challenge;
@@ -23,9 +24,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub(super) use evaluation::variables_of;
-pub use evaluation::{evaluate_subrequest, route_again, Evaluation};
+pub use evaluation::{route_again, Evaluation};
 pub use left::{answer_worker, move_request, noted_place};
 pub use needs::{Need, UncheckedPassword, QUESTIONS};
+pub use within::{evaluate_subrequest, Placed};
 
 /// The result of one evaluation.
 pub enum Decision {

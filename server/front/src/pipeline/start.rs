@@ -145,7 +145,7 @@ pub fn start_without_perl(
         RouteOutcome::Report(report) => Ok(report::answer(shared, request, *report)),
         RouteOutcome::Moved(folder) => Ok(moved(request, &shared.site(), folder)),
         RouteOutcome::Negotiated(variants) => {
-            return negotiate::respond(shared, request, route, variants)
+            return negotiate::respond(shared, request, route, variants, Box::new(Inside))
         }
         // The rules have replaced this route by the route of the index or of the listing.
         RouteOutcome::Indexed => Err(routing::NO_INDEX),
@@ -180,7 +180,7 @@ pub fn start_without_perl(
 }
 
 /// Gives the request to a back end. The console's process has rules of its own.
-fn proxied(
+pub fn proxied(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,

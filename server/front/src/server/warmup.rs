@@ -31,11 +31,13 @@ pub fn warmup_resolver(log: ErrorLog) -> WarmupResolver {
             target: url.target.as_bytes(),
             file: None,
             asker: Asker {
+                scheme: b"http",
                 method: b"GET",
                 target: url.target.as_bytes(),
                 remote_addr: CLIENT,
                 server_addr: CLIENT,
                 server_port: port.unwrap_or(80),
+                request_id: 0,
                 fields: vec![(b"Host", named.as_bytes())],
             },
             news: RequestNews::default(),

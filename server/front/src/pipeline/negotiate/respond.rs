@@ -3,8 +3,8 @@
 use super::offer::Offer;
 use super::target;
 use crate::content::{Answer, Content};
-use crate::handlers::{ssi, HandlerOutcome};
-use crate::pipeline::included::Inside;
+use crate::handlers::ssi::{self, Subrequests};
+use crate::handlers::HandlerOutcome;
 use crate::pipeline::status_page::{file_or_document, refusal};
 use crate::request::Request;
 use crate::routing::variants::Variants;
@@ -15,12 +15,14 @@ use mehari_http::negotiation::{list, Variant};
 use mehari_http::status;
 use std::rc::Rc;
 
-/// Returns the server's own response: the list of variants, or the content of a type map's entry.
+/// Returns the server's own response: the list of variants, or the content of a type map's entry,
+/// whose included paths are requested through `subrequests`.
 pub fn respond(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
     variants: &Variants,
+    subrequests: Box<dyn Subrequests>,
 ) -> HandlerOutcome {
     let settings = &route.settings;
     let Offer { all, choice } = Offer::of(shared, request, request.rule_state, route, variants);
@@ -55,7 +57,7 @@ pub fn respond(
         let line = format!("Content-Encoding: {coding}\r\n");
         text.lines.extend_from_slice(line.as_bytes());
     }
-    ssi::begin_text(shared, request, route, text, Box::new(Inside))
+    ssi::begin_text(shared, request, route, text, subrequests)
 }
 
 fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {

@@ -1,17 +1,17 @@
 //! Evaluates the rules for a request once: runs one stage after another.
 //!
-//! An evaluation cannot wait. `rules::apply` evaluates the requests of clients. `declined` and
-//! `subrequest` evaluate the paths about which a worker asks.
+//! An evaluation cannot wait. `rules::apply` evaluates the requests of clients. `within`
+//! evaluates the paths about which a worker asks.
 
-use super::{Decision, Need, UncheckedPassword};
+use super::Decision;
 use crate::pipeline::negotiate::Negotiated;
 use crate::pipeline::rewrite::joined;
-use crate::request::rule_state::{Checked, Destination, RuleState, Stage};
+use crate::request::rule_state::{Destination, RuleState, Stage};
 use crate::request::variables::ExpressionVariables;
 use crate::request::{query_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Handler, Host, Phase, PlaceRules, Settings, Site};
+use mehari_config::{Host, Phase, PlaceRules, Settings, Site};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
@@ -86,25 +86,6 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
     }
 }
 
-/// Evaluates the rules for a request that a worker makes within another request. Because the
-/// evaluation cannot wait, a password that was not checked recently counts as wrong. Returns the
-/// route, and 0 or the status of the refusal. `sets_variables`: evaluates the server's `SetEnvIf`
-/// too.
-pub fn evaluate_subrequest(
-    shared: &Shared,
-    request: &Request<'_>,
-    route: Rc<Route>,
-    rule_state: &mut Option<Box<RuleState>>,
-    sets_variables: bool,
-) -> Result<(Rc<Route>, u16), Problem> {
-    let site = shared.site();
-    let evaluation = Evaluation::new(shared, request, &site);
-    if sets_variables {
-        evaluation.set_variables(&evaluation.host.rules.variables, None, rule_state);
-    }
-    evaluation.evaluate_here(route, rule_state)
-}
-
 impl<'a> Evaluation<'a> {
     pub(in crate::pipeline) fn new(
         shared: &'a Shared,
@@ -123,60 +104,6 @@ impl<'a> Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Evaluates the rules of a worker's request at the place of the route. If a variant is chosen,
-    /// evaluates the rules of the variant's place too.
-    fn evaluate_here(
-        &self,
-        route: Rc<Route>,
-        rule_state: &mut Option<Box<RuleState>>,
-    ) -> Result<(Rc<Route>, u16), Problem> {
-        let route = self.settle(route, rule_state)?;
-        if let RouteOutcome::Acted(_) = route.outcome {
-            // The worker would send the file, because it finds no program at the file's place.
-            return Ok((route, 403));
-        }
-        let mut stop = self.check_access(&route, rule_state);
-        if let Some(Decision::Needs(Need::Check(check))) = stop {
-            let UncheckedPassword {
-                user_file,
-                credentials,
-                ..
-            } = check;
-            let state = rule_state.get_or_insert_with(Default::default);
-            state.identity.checked.push(Checked {
-                user_file,
-                credentials,
-                right: false,
-            });
-            stop = self.check_access(&route, rule_state);
-        }
-        let status = match stop {
-            None => 0,
-            Some(Decision::Status(_, status)) => status,
-            Some(Decision::Needs(Need::ReadUsers(_))) => 401,
-            Some(_) => 403,
-        };
-        if status == 0 {
-            let route = self.at_index(route, rule_state)?;
-            let negotiated = self.negotiate(&route, rule_state);
-            if let Negotiated::Nothing(status) = negotiated {
-                let is_map = route.handler == Handler::TypeMap;
-                return Ok((route, if is_map { 0 } else { status }));
-            }
-            if let Negotiated::At(target, file) = negotiated {
-                return self.at_variant(target, file, rule_state, |evaluation, rule_state| {
-                    let variant = evaluation.find_route(rule_state)?;
-                    if leaves_guard(&route.settings, &variant, rule_state) {
-                        return Ok((variant, 403));
-                    }
-                    evaluation.evaluate_here(variant, rule_state)
-                });
-            }
-            return Ok((route, 0));
-        }
-        Ok((route, status))
-    }
-
     /// Evaluates the rules of the place to which the route leads.
     fn at_place(
         &self,
@@ -325,7 +252,11 @@ pub(in crate::pipeline) fn variables_of(
 
 /// Moves the request from a negotiated place to its variant. Returns true if a worker decides about
 /// access to the place and would not decide for the variant, so the request is refused.
-fn leaves_guard(from: &Settings, variant: &Route, rule_state: &mut Option<Box<RuleState>>) -> bool {
+pub(super) fn leaves_guard(
+    from: &Settings,
+    variant: &Route,
+    rule_state: &mut Option<Box<RuleState>>,
+) -> bool {
     if from.guards_as(&variant.settings) {
         return false;
     }

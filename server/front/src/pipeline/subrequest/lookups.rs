@@ -2,7 +2,7 @@
 //! cannot wait, so the question is answered again with the program's answer.
 
 use super::answer;
-use crate::pipeline::rules::{Decision, Need, QUESTIONS};
+use crate::pipeline::rules::{Need, QUESTIONS};
 use crate::request::rule_state::LookedUp;
 use crate::request::Request;
 use crate::shared::Shared;
@@ -55,8 +55,8 @@ struct LoggedRequest {
 
 impl MapLookup {
     /// Returns the lookup that the rules need, if they need one.
-    pub fn of(request: &Request<'_>, site: &Site, decision: &Decision) -> Option<MapLookup> {
-        let Decision::Needs(Need::LookUp { map, key }) = decision else {
+    pub fn of(request: &Request<'_>, site: &Site, need: &Need) -> Option<MapLookup> {
+        let Need::LookUp { map, key } = need else {
             return None;
         };
         let host = site.host(request.virtual_host);
@@ -109,7 +109,11 @@ pub fn resolver(shared: Weak<Shared>, answers: MapAnswers) -> SubrequestResolver
 }
 
 /// Asks the program, and returns all that is known then.
-async fn look_up(shared: &Shared, lookup: MapLookup, mut answers: MapAnswers) -> MapAnswers {
+pub(super) async fn look_up(
+    shared: &Shared,
+    lookup: MapLookup,
+    mut answers: MapAnswers,
+) -> MapAnswers {
     let said = if answers.known.len() >= QUESTIONS {
         Err("is asked too often".to_owned())
     } else {
