@@ -199,10 +199,6 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target)
     SvREFCNT_dec(rec->redirect);
     rec->redirect = newSVsv(copy);
     mehari_rec_hand_back(aTHX_ rec, 0);
-  } else {
-    /* As in Apache, output that has not been sent is lost. */
-    if (!mehari_output_sent())
-      mehari_output_discard();
+  } else
     mehari_rec_follow(aTHX_ rec, frame, 0);
-  }
 }

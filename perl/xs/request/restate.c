@@ -67,8 +67,8 @@ static size_t size_of(const mehari_table *table)
   return size;
 }
 
-/* Whether a handler has set a PATH_INFO that is the end of the path. SCRIPT_NAME is then the rest of
- * the path, as in Apache. */
+/* Whether a handler has set a PATH_INFO that is the end of the path. SCRIPT_NAME is then the rest
+ * of the path, as in Apache. */
 static bool has_new_path_info(pTHX_ mehari_rec *rec)
 {
   if (!mehari_is_changed(rec, MEHARI_REC_PATH_INFO))

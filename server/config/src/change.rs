@@ -138,7 +138,7 @@ pub enum Change {
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),
-    RewriteOptions(crate::RewriteOptions),
+    RewriteOptions(crate::rewrite_options::RewriteOptions),
     AllowOverride(crate::overrides::Override),
     AllowOverrideList(Vec<String>),
     /// `<If>`: changes for requests that meet a condition.

@@ -59,6 +59,7 @@ mod redis;
 mod remote;
 mod revocation;
 mod rewrite;
+mod rewrite_options;
 mod rules;
 mod team;
 
@@ -131,6 +132,7 @@ pub use revocation::*;
 pub use rewrite::{
     BackEndStart, Check, Escape, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule,
 };
+pub use rewrite_options::RewriteOptions;
 pub use rules::{
     is_url, Base, Condition, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
     HeaderValue, PlaceAlias, PlaceRedirect, RedirectRule, Rest, VariableRule, When,
@@ -141,7 +143,7 @@ pub use server_timing::ServerTiming;
 pub use settings::{
     etag_part, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links, LuaSettings,
     Media, Negotiation, OutputSettings, PerlPart, PlaceRules, ProgramSettings, RequestLimits,
-    RewriteOptions, Rewriting, Rules, Settings, TlsRules, Tracking,
+    Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
 pub use spelling::Spelling;

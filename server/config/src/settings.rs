@@ -23,7 +23,7 @@ pub use media::Media;
 pub use negotiation::Negotiation;
 pub(crate) use perl::WorkerRecords;
 pub use perl::{EncodedSettings, PerlPart, PlaceRules};
-pub use rewriting::{RewriteOptions, Rewriting};
+pub use rewriting::Rewriting;
 pub use rules::{HostRules, Rules};
 pub(crate) use words::{put, HandlerWords};
 

@@ -1,5 +1,5 @@
-//! Tests what a program that makes an error page learns of the error, beside mod_perl: the variables
-//! of the handlers, the reason, and the fields of `err_headers_out`.
+//! Tests what a program that makes an error page learns of the error, beside mod_perl: the
+//! variables of the handlers, the reason, and the fields of `err_headers_out`.
 
 use mehari_harness::{Builder, Pair, Server};
 
@@ -9,7 +9,6 @@ const CODE: &str = "package Refuses;\nuse strict; use warnings;\n\
     sub declines { marks(@_); -1 }\n\
     sub missing { my $r = marks(@_); $r->notes->set('error-notes' => 'my reason'); 404 }\n\
     sub dies { marks(@_); die \"oops\\n\" }\n\
-    sub unsent { my $r = shift; $r->content_type('text/plain'); $r->print('lost '); $r->internal_redirect('/perl/page.pl'); 0 }\n\
     sub translates { my $r = shift; my ($rest) = $r->uri =~ m{^/translated(/.*)} or return -1; \
         $r->filename($r->document_root =~ s{htdocs$}{perl/page.pl}r); $r->path_info($rest); 0 }\n\
     1;\n";
@@ -26,7 +25,7 @@ fn site() -> Builder {
          PerlOptions +ParseHeaders\nOptions +ExecCGI\nErrorDocument 500 /cgi-bin/page.cgi\n\
          ErrorDocument 404 \"the document of the place\"\n</Directory>\n",
     );
-    for name in ["declines", "missing", "dies", "unsent"] {
+    for name in ["declines", "missing", "dies"] {
         for (kind, document) in [("cgi", "/cgi-bin/page.cgi"), ("perl", "/perl/page.pl")] {
             conf += &format!(
                 "<Location /{name}/{kind}>\nSetHandler modperl\nPerlResponseHandler Refuses::{name}\n\
@@ -79,13 +78,6 @@ fn error_page_of_a_script_that_died_has_the_reason() {
 fn script_that_sets_the_status_of_an_error_has_its_own_page() {
     let mut pair = Pair::start(site);
     assert_eq!(pair.get("/perl/custom.pl").expect(404), "my text");
-}
-
-#[test]
-fn internal_redirect_to_a_script_drops_output_that_was_not_sent() {
-    let mut pair = Pair::start(site);
-    let text = pair.get("/unsent/cgi").expect(200);
-    assert!(!text.contains("lost"), "{text}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::rewrite_options::RewriteOptions;
 use crate::{Change, RewriteRule};
 
 /// The rewriting settings of one scope.
@@ -19,37 +20,6 @@ pub struct Rewriting {
     pub folder: Option<PathBuf>,
     /// Whether a section, a .htaccess file or a virtual host has a directive of rewriting.
     pub is_configured: bool,
-}
-
-/// The words of `RewriteOptions` that have an effect.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
-pub struct RewriteOptions {
-    /// The rules of outer scopes run after the rules of this scope.
-    pub inherit: bool,
-    /// The rules of outer scopes run before the rules of this scope.
-    pub inherit_before: bool,
-    /// The rules of this scope run after the rules of inner scopes.
-    pub inherit_down: bool,
-    /// The rules of this scope run before the rules of inner scopes.
-    pub inherit_down_before: bool,
-    /// What outer scopes pass down is not inherited.
-    pub ignore_inherit: bool,
-    /// The rules of a folder also see the folder itself without the final slash.
-    pub allow_no_slash: bool,
-    /// `RewriteBase` is inherited.
-    pub merge_base: bool,
-}
-
-impl RewriteOptions {
-    fn add(&mut self, more: RewriteOptions) {
-        self.inherit |= more.inherit;
-        self.inherit_before |= more.inherit_before;
-        self.inherit_down |= more.inherit_down;
-        self.inherit_down_before |= more.inherit_down_before;
-        self.ignore_inherit |= more.ignore_inherit;
-        self.allow_no_slash |= more.allow_no_slash;
-        self.merge_base |= more.merge_base;
-    }
 }
 
 impl Rewriting {
