@@ -5,7 +5,7 @@ use mehari_harness::scripts::plain;
 use mehari_harness::{eventually, needs, needs_machine, Builder, Server, PATIENCE};
 use rustix::process::Signal;
 use std::fs::{set_permissions, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
 use std::sync::Mutex;
 
 const USER: &str = "www-data";
@@ -130,6 +130,62 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
 }
 
 /// Returns a port below 1024 that is free. Tests that run side by side get different ports.
+/// Logs in a folder in which only root can make files, as in Debian's /var/log/apache2.
+#[test]
+fn logs_in_a_folder_of_root_are_opened_again_after_a_rotation() {
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    let server = server_of_root(Server::builder().folder("logs"));
+    let folder = server.site.path("logs");
+    chown(&folder, Some(0), Some(0)).expect("root");
+    set_permissions(&folder, Permissions::from_mode(0o700)).expect("own file");
+    for round in 0..3 {
+        for name in ["access", "error"] {
+            let log = server.site.path(&format!("logs/{name}.log"));
+            let old = server.site.path(&format!("logs/{name}.{round}"));
+            std::fs::rename(&log, old).expect("own file");
+        }
+        server.signal(Signal::Usr1);
+        let access = server.site.path("logs/access.log");
+        assert!(eventually(PATIENCE, || access.exists()), "not reopened");
+        let page = format!("/registry/who.pl?{round}");
+        server.get(&page).expect(200);
+        let is_there = || server.site.read("logs/access.log").contains(&page);
+        assert!(
+            eventually(PATIENCE, is_there),
+            "the old file is still in use"
+        );
+        assert!(server.site.path("logs/error.log").exists());
+    }
+}
+
+/// Root opens no file where the server's user could put a link in its place.
+#[test]
+fn logs_in_a_folder_of_another_user_are_not_opened_by_root() {
+    needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
+    let server = server_of_root(Server::builder().folder("logs"));
+    let folder = server.site.path("logs");
+    let user: u32 = number("-u").parse().expect("a number");
+    chown(&folder, Some(user), None).expect("root");
+    let access = server.site.path("logs/access.log");
+    let secret = server.site.path("only-root");
+    std::fs::write(&secret, "").expect("a file");
+    set_permissions(&secret, Permissions::from_mode(0o600)).expect("own file");
+    std::fs::remove_file(&access).expect("own file");
+    std::os::unix::fs::symlink(&secret, &access).expect("a link");
+    server.signal(Signal::Usr1);
+    let told = "access.log as root: somebody other than root can write to its folder";
+    let is_told = || server.site.read("logs/error.log").contains(told);
+    assert!(
+        eventually(PATIENCE, is_told),
+        "{}",
+        server.site.read("logs/error.log")
+    );
+    server.get("/registry/who.pl").expect(200);
+    assert_eq!(server.site.read("only-root"), "");
+}
+
 fn port_of_root() -> u16 {
     static LAST: Mutex<u16> = Mutex::new(1024);
     let mut last = LAST.lock().expect("no test panics here");

@@ -8,14 +8,18 @@
 //! order | effect | answer
 //! `name` | the new control socket gets its name | `done` or `failed REASON`
 //! `start KIND;KIND...` with sockets | the program starts again as root | `started PID` or `failed`
+//! `log NUMBER` with a socket | opens a log again and sends the file | `done` or `failed REASON`
 //! `wait` | waits for that process | `ended HOW`
 //! `end`, `kill` | ends that process | none
 //! `replaced` | another server goes on to use the temporary file | none
 //!
 //! When the server has ended, however it ended, the process removes what the server has left.
 
+mod logs;
+
 use super::serve::inherited::{Opener, CHANNEL, UPGRADE};
 use super::serve::remains::{identity_of_file, remove_pid_file};
+use logs::KeptLogs;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{getpgid, getppid, kill_process, Pid, Signal};
@@ -62,6 +66,7 @@ struct Keeper {
     identity: Option<(u64, u64)>,
     /// Another file to remove. Empty: there is none.
     temporary: PathBuf,
+    logs: KeptLogs,
     program: OsString,
     arguments: Vec<OsString>,
     started: Option<Child>,
@@ -70,12 +75,14 @@ struct Keeper {
 
 impl Keeper {
     /// Takes the arguments: the pid file, the control socket's two names, the temporary file, the
-    /// program and its arguments.
+    /// number of logs, the logs, the program and its arguments.
     fn of(arguments: Vec<OsString>) -> Option<Keeper> {
         let mut words = arguments.into_iter();
         let mut next = || words.next();
         let (pid_file, control, bound) = (next()?.into(), next()?.into(), next()?);
-        let (temporary, program) = (next()?.into(), next()?);
+        let (temporary, logs) = (next()?.into(), next()?.to_str()?.parse().ok()?);
+        let logs = KeptLogs::of(words.by_ref().take(logs));
+        let program = words.next()?;
         let bound = PathBuf::from(bound);
         Some(Keeper {
             server: getppid(),
@@ -84,6 +91,7 @@ impl Keeper {
             identity: identity_of_file(&bound).ok(),
             bound,
             temporary,
+            logs,
             program,
             arguments: words.collect(),
             started: None,
@@ -122,6 +130,10 @@ impl Keeper {
                 Ok(pid) => format!("started {pid}"),
                 Err(error) => format!("failed {error}"),
             }),
+            ("log", number) => Some(match self.send_log(number, std::mem::take(sockets)) {
+                Ok(()) => "done".into(),
+                Err(error) => format!("failed {error}"),
+            }),
             ("wait", "") => Some(self.wait()),
             ("end", "") => self.signal(Signal::Term),
             ("kill", "") => self.signal(Signal::Kill),
@@ -131,6 +143,11 @@ impl Keeper {
             }
             _ => Some("failed no such order".into()),
         }
+    }
+
+    fn send_log(&self, number: &str, sockets: Vec<OwnedFd>) -> io::Result<()> {
+        let to = sockets.first().ok_or(io::ErrorKind::InvalidInput)?;
+        self.logs.send(number, to)
     }
 
     /// Starts the program with the sockets, each with its kind. The sockets were received without

@@ -11,6 +11,7 @@ use crate::spool::{Complaint, Spool};
 use crate::terminal::Terminal;
 use mehari_config::{AccessFormat, AccessLogSettings, Condition, LogLevel, VariableSource};
 use std::cell::RefCell;
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -197,10 +198,10 @@ impl AccessLog {
 
     /// Opens the file again after a rotation. Recorded lines that are not yet written go to the new
     /// file. If the new file cannot be opened, the old file stays in use and the error log says
-    /// why.
-    pub fn reopen(&self) {
+    /// why. `opened`: the file, if the process itself may not open it.
+    pub fn reopen(&self, opened: Option<File>) {
         if let Some(spool) = &self.spool {
-            spool.reopen();
+            spool.reopen(opened);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::sink::Sink;
 use crate::spool::Spool;
 use mehari_config::{LogLevel, LogTarget};
 use std::fmt::{self, Write};
+use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -192,10 +193,10 @@ impl ErrorLog {
     }
 
     /// Opens the file again. If this fails, the old file stays in use and gets a line with the
-    /// reason.
-    pub fn reopen(&self) {
+    /// reason. `opened`: the file, if the process itself may not open it.
+    pub fn reopen(&self, opened: Option<File>) {
         if let Some(spool) = &self.shared.spool {
-            spool.reopen();
+            spool.reopen(opened);
         }
     }
 

@@ -31,14 +31,14 @@ impl Sink {
         })
     }
 
-    /// Opens the path again.
+    /// Opens the path again, or takes the file that somebody else has opened there.
     ///
     /// # Errors
     ///
     /// The error of opening the file. The sink then keeps the old file.
-    pub fn reopen(&mut self) -> io::Result<()> {
+    pub fn reopen(&mut self, opened: Option<File>) -> io::Result<()> {
         if let Sink::File { path, file } = self {
-            *file = append_to(path)?;
+            *file = opened.map_or_else(|| append_to(path), Ok)?;
         }
         Ok(())
     }

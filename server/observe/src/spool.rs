@@ -7,6 +7,7 @@
 
 use crate::sink::Sink;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,6 +30,10 @@ pub trait Late: Send {
     /// Appends the lines that are due at `now`. Returns the time of the next call.
     fn due(&self, now: Instant, into: &mut Vec<u8>) -> Option<Instant>;
 }
+
+/// The order to open a log's file again. The file is there if somebody else has opened it.
+#[derive(Default)]
+struct Reopening(Option<File>);
 
 /// The callers' end of a spool. Dropping the spool waits at most [`PARTING`] until the appended
 /// lines are written.
@@ -55,7 +60,7 @@ struct SpoolState {
     appended: u64,
     done: u64,
     sleep: Sleep,
-    reopen: bool,
+    reopen: Option<Reopening>,
     hurry: bool,
     closed: bool,
     /// Whether the writer has written all lines and ended.
@@ -92,7 +97,7 @@ impl Spool {
                 appended: 0,
                 done: 0,
                 sleep: Sleep::No,
-                reopen: false,
+                reopen: None,
                 hurry: false,
                 closed: false,
                 ended: false,
@@ -130,9 +135,10 @@ impl Spool {
         }
     }
 
-    pub fn reopen(&self) {
+    /// Opens the file again. `opened`: the file, if the process itself may not open it.
+    pub fn reopen(&self, opened: Option<File>) {
         let mut state = self.shared.lock();
-        state.reopen = true;
+        state.reopen = Some(Reopening(opened));
         // The order to reopen counts as a line, so that a flush waits for the reopening.
         state.appended += 1;
         drop(state);

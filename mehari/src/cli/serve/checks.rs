@@ -9,7 +9,7 @@ use mehari_observe::ErrorLog;
 use mehari_pool::{try_loading, LoadError, PerlSide};
 use rustix::fs::{access, Access};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use tokio::task::LocalSet;
 
@@ -72,22 +72,7 @@ impl Findings {
     }
 
     fn look_at_files(&mut self, site: &Site) {
-        let logs = site.logs.access.iter().map(|log| &log.target);
-        let logs = logs.chain([&site.logs.error]).map(|target| (None, target));
-        let of_hosts = site.hosts.iter().flat_map(|host| {
-            let access = host.own_logs.access.iter().map(|log| &log.target);
-            let all = access.chain(&host.own_logs.error);
-            all.map(|target| (host.names.server_name.as_deref(), target))
-        });
-        let mut seen: Vec<&PathBuf> = Vec::new();
-        for (host, target) in logs.chain(of_hosts) {
-            let LogTarget::File(path) = target else {
-                continue;
-            };
-            if seen.contains(&path) {
-                continue;
-            }
-            seen.push(path);
+        for (host, path) in site.log_files() {
             let of = host.map_or(String::new(), |name| format!(" of {name}"));
             if let Err(error) = writable(path) {
                 self.add(format!(

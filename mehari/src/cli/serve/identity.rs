@@ -5,7 +5,7 @@
 //! capability, so no later program can become root again.
 #![allow(unsafe_code)]
 
-use mehari_config::{LogTarget, PerlPool, Problem, Site};
+use mehari_config::{PerlPool, Problem, Site};
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -119,16 +119,9 @@ impl Identity {
     /// Makes the user the owner of the site's log files, so the server can open them again after
     /// USR1.
     pub fn take_logs(&self, site: &Site) -> Result<(), String> {
-        let main = site.logs.access.iter().map(|log| &log.target);
-        let of_hosts = site.hosts.iter().flat_map(|host| {
-            let access = host.own_logs.access.iter().map(|log| &log.target);
-            access.chain(&host.own_logs.error)
-        });
-        for target in main.chain([&site.logs.error]).chain(of_hosts) {
-            if let LogTarget::File(path) = target {
-                self.take(path)
-                    .map_err(|error| format!("{} for `User`: {error}", path.display()))?;
-            }
+        for (_, path) in site.log_files() {
+            self.take(path)
+                .map_err(|error| format!("{} for `User`: {error}", path.display()))?;
         }
         Ok(())
     }

@@ -4,13 +4,17 @@ use mehari_config::{AccessLogSettings, Host, LogLevel, LogTarget, Site};
 use mehari_front::{AccessEntry, Journal, Origin};
 use mehari_observe::{AccessLog, ErrorLog};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub struct Logs {
     access: RefCell<Vec<Access>>,
     pub error: ErrorLog,
+    error_target: LogTarget,
     /// The logs of virtual hosts: `hosts[N - 1]` belongs to host N.
     hosts: RefCell<Vec<HostLogs>>,
 }
@@ -38,6 +42,7 @@ impl Logs {
         let logs = Logs {
             access: RefCell::default(),
             error,
+            error_target: site.logs.error.clone(),
             hosts: RefCell::default(),
         };
         logs.follow(site)?;
@@ -107,9 +112,17 @@ impl Logs {
         Ok(Some(Rc::new(Shared { of, log })))
     }
 
-    pub fn reopen(&self) {
-        self.error.reopen();
-        self.each(|access| access.reopen(), |error| error.reopen());
+    /// Opens the files again. `opened`: the files that only root may open.
+    pub fn reopen(&self, opened: &BTreeMap<PathBuf, File>) {
+        let file = |target: &LogTarget| match target {
+            LogTarget::File(path) => opened.get(path)?.try_clone().ok(),
+            _ => None,
+        };
+        self.error.reopen(file(&self.error_target));
+        self.each(
+            |access| access.log.reopen(file(&access.of.target)),
+            |error| error.log.reopen(file(&error.of.0)),
+        );
     }
 
     pub fn flush(&self) {
@@ -117,20 +130,19 @@ impl Logs {
         self.error.flush(limit);
         self.each(
             |access| {
-                access.flush(limit);
+                access.log.flush(limit);
             },
             |error| {
-                error.flush(limit);
+                error.log.flush(limit);
             },
         );
     }
 
-    fn each(&self, access: impl Fn(&AccessLog), error: impl Fn(&ErrorLog)) {
-        let main = self.access.borrow();
-        main.iter().for_each(|shared| access(&shared.log));
+    fn each(&self, access: impl Fn(&Access), error: impl Fn(&Errors)) {
+        self.access.borrow().iter().for_each(&access);
         for logs in &*self.hosts.borrow() {
-            logs.access.iter().for_each(|shared| access(&shared.log));
-            logs.error.iter().for_each(|shared| error(&shared.log));
+            logs.access.iter().for_each(&access);
+            logs.error.iter().for_each(&error);
         }
     }
 }

@@ -4,17 +4,22 @@
 //! The keeper removes the pid file and the control socket at the server's end, even from folders in
 //! which the server may no longer write. In an upgrade it gives the control socket its name, and
 //! starts the program again as root, so that the new process can read keys and bind ports that only
-//! root may use.
+//! root may use. After a rotation it opens the logs in folders of root.
 
 use super::upgrade::Program;
+use rustix::fs::{open, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, IoSlice};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -33,6 +38,8 @@ pub struct KeptFiles<'a> {
     pub control: &'a Path,
     pub bound: &'a Path,
     pub temporary: Option<&'a Path>,
+    /// The logs, which the keeper opens again.
+    pub logs: &'a [PathBuf],
 }
 
 pub struct Keeper {
@@ -40,6 +47,7 @@ pub struct Keeper {
     /// `None`: the server ends. The reader is in use while an order waits for its answer.
     socket: RefCell<Option<StdStream>>,
     answers: Mutex<Option<BufReader<UnixStream>>>,
+    logs: Vec<PathBuf>,
 }
 
 impl Keeper {
@@ -64,7 +72,14 @@ impl Keeper {
                 None => OsString::new(),
             });
         }
+        let logs: Vec<_> = kept
+            .logs
+            .iter()
+            .map(std::path::absolute)
+            .collect::<Result<_, _>>()?;
         let process = command
+            .arg(logs.len().to_string())
+            .args(logs)
             .args(program.words())
             .envs(variables.iter().cloned())
             .process_group(0)
@@ -76,6 +91,7 @@ impl Keeper {
             process: RefCell::new(process),
             socket: RefCell::new(Some(ours)),
             answers: Mutex::new(Some(BufReader::new(answers))),
+            logs: kept.logs.to_vec(),
         })
     }
 
@@ -85,6 +101,38 @@ impl Keeper {
             Some((_, reason)) => Err(reason.to_owned()),
             None => Ok(()),
         }
+    }
+
+    /// Opens the logs that the server's user may not open. `complain` gets the reason if a log
+    /// cannot be opened.
+    pub async fn open_logs(&self, complain: impl Fn(String)) -> BTreeMap<PathBuf, File> {
+        let mut opened = BTreeMap::new();
+        for (number, path) in self.logs.iter().enumerate() {
+            if !is_denied(path) {
+                continue;
+            }
+            match self.open_log(number).await {
+                Ok(file) => drop(opened.insert(path.clone(), file)),
+                Err(reason) => complain(format!("{} as root: {reason}", path.display())),
+            }
+        }
+        opened
+    }
+
+    async fn open_log(&self, number: usize) -> Result<File, String> {
+        let pair = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        );
+        let (ours, theirs) = pair.map_err(|error| error.to_string())?;
+        let order = format!("log {number}");
+        if let Some((_, reason)) = self.order(&order, &[theirs.as_fd()]).await?.split_once(' ') {
+            return Err(reason.to_owned());
+        }
+        let file = mehari_wire::receive_file(&ours, number as u64);
+        file.map(File::from).map_err(|error| error.to_string())
     }
 
     /// Starts the program with these sockets. Returns the number of its process.
@@ -157,6 +205,17 @@ impl Keeper {
             Err(io::ErrorKind::WriteZero.into())
         }
     }
+}
+
+/// Whether this user may not append to the file. The file may be a pipe, for whose reader nobody
+/// waits here.
+fn is_denied(path: &Path) -> bool {
+    let flags =
+        OFlags::APPEND | OFlags::CREATE | OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    matches!(
+        open(path, flags, Mode::from_raw_mode(0o666)),
+        Err(Errno::ACCESS)
+    )
 }
 
 /// Lets the keeper remove the files, and waits until it has.

@@ -170,7 +170,9 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     let managed = Managed::start(&site, hosts.as_ref(), &logs).await?;
     let launchers = PoolLaunchers::start(&site, &logs.error).await?;
     let of_pools = launchers.of(&site).await?;
+    let files: Vec<_> = site.log_files().map(|(_, path)| path.clone()).collect();
     let kept = KeptFiles {
+        logs: &files,
         pid_file: pid_file.as_ref().map(PidFile::path),
         control: control.path(),
         bound: control.bound(),

@@ -3,8 +3,10 @@
 //! finish, so TERM, QUIT and INT end the start at once.
 
 use super::journal::Logs;
+use super::keeper::Keeper;
 use super::upgrade::Upgrader;
 use mehari_front::Stop;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch::Sender;
@@ -50,6 +52,7 @@ impl Caught {
             reloader,
             logs,
             stop,
+            keeper,
             ..
         } = &*upgrader;
         loop {
@@ -58,11 +61,20 @@ impl Caught {
                 _ = self.quit.recv() => begin_stop(logs, stop, "QUIT"),
                 _ = self.int.recv() => { let _ = stop.send(Stop::Now); }
                 _ = self.hup.recv() => reloader.ask("HUP"),
-                _ = self.usr1.recv() => logs.reopen(),
+                _ = self.usr1.recv() => reopen(logs, keeper.as_deref()).await,
                 _ = self.usr2.recv() => upgrader.ask("USR2"),
             }
         }
     }
+}
+
+async fn reopen(logs: &Logs, keeper: Option<&Keeper>) {
+    let complain = |text| logs.error.error(text);
+    let opened = match keeper {
+        Some(keeper) => keeper.open_logs(complain).await,
+        None => BTreeMap::new(),
+    };
+    logs.reopen(&opened);
 }
 
 fn begin_stop(logs: &Logs, stop: &Sender<Stop>, signal: &str) {

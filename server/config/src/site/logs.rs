@@ -2,7 +2,9 @@
 //! logs that all hosts share.
 
 use super::Site;
-use crate::{AccessLogSettings, Handler, LogNeeds, Report, Settings};
+use crate::{AccessLogSettings, Handler, LogNeeds, LogTarget, Report, Settings};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 impl Site {
     /// Tells whether the times of requests are counted for `SetHandler metrics` or `server-status`.
@@ -26,6 +28,25 @@ impl Site {
             own.extend_from_slice(&logs);
         }
         self.logs.access.extend(logs);
+    }
+
+    /// Returns each log file once, with the name of the first virtual host that uses the file.
+    pub fn log_files(&self) -> impl Iterator<Item = (Option<&str>, &PathBuf)> {
+        let main = self.logs.access.iter().map(|log| &log.target);
+        let main = main.chain([&self.logs.error]).map(|target| (None, target));
+        let of_hosts = self.hosts.iter().flat_map(|host| {
+            let access = host.own_logs.access.iter().map(|log| &log.target);
+            let all = access.chain(&host.own_logs.error);
+            all.map(|target| (host.names.server_name.as_deref(), target))
+        });
+        let mut seen = HashSet::new();
+        let files = main
+            .chain(of_hosts)
+            .filter_map(|(host, target)| match target {
+                LogTarget::File(path) => Some((host, path)),
+                _ => None,
+            });
+        files.filter(move |(_, path)| seen.insert(*path))
     }
 
     /// Returns the facts that at least one access log needs.

@@ -238,7 +238,7 @@ fn rotation_under_load_loses_and_tears_no_line() {
             });
         }
         std::fs::rename(&path, folder.path().join(format!("old.{turn}"))).expect("renamed");
-        log.reopen();
+        log.reopen(None);
         assert!(log.flush(Duration::from_secs(20)));
         assert!(path.exists(), "flush waits for the reopening before it");
     }

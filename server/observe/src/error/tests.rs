@@ -179,7 +179,7 @@ fn reopening_moves_to_the_new_file() {
     assert!(log.flush(Duration::from_secs(20)));
     let old = folder.path().join("error.log.1");
     std::fs::rename(folder.path().join("error.log"), &old).expect("renamed");
-    log.reopen();
+    log.reopen(None);
     log.info("after");
     let lines = written(&folder, &log);
     assert!(lines.len() == 1 && lines[0].ends_with("after"));

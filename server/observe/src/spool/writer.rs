@@ -1,6 +1,6 @@
 //! Runs the thread that writes a spool's chunks and reports lost lines.
 
-use super::{Complaint, Late, Shared, Sink, Sleep, SpoolState, CHUNK, SLACK};
+use super::{Complaint, Late, Reopening, Shared, Sink, Sleep, SpoolState, CHUNK, SLACK};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ struct Load {
     /// The number of lines appended up to the end of `bytes`. `None` while further bytes wait.
     covers: Option<u64>,
     dropped: u64,
-    reopen: bool,
+    reopen: Option<Reopening>,
     last: bool,
 }
 
@@ -56,8 +56,8 @@ impl Writer {
     pub fn run(mut self) {
         loop {
             let mut load = self.next_load();
-            if load.reopen {
-                self.reopen();
+            if let Some(reopening) = load.reopen.take() {
+                self.reopen(reopening);
             }
             self.write(&load.bytes);
             if load.dropped > 0 {
@@ -112,7 +112,7 @@ impl Writer {
             };
             let complaint_due =
                 (self.lost > 0).then(|| self.complained.map_or(now, |at| at + COMPLAIN_EVERY));
-            let asked = state.reopen || state.hurry || state.closed || state.dropped > 0;
+            let asked = state.reopen.is_some() || state.hurry || state.closed || state.dropped > 0;
             let mut until = earliest(next_late, complaint_due);
             if !state.active.is_empty() {
                 let begun = *since.get_or_insert(now);
@@ -146,8 +146,8 @@ impl Writer {
         }
     }
 
-    fn reopen(&mut self) {
-        if let Err(error) = self.sink.reopen() {
+    fn reopen(&mut self, Reopening(opened): Reopening) {
+        if let Err(error) = self.sink.reopen(opened) {
             (self.complaint)(&format!("not reopened, the old file stays in use: {error}"));
         }
     }
