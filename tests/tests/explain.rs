@@ -86,9 +86,10 @@ fn configured_rung_is_shown_until_a_request_changes_it() {
     }
     assert_eq!(before["explanation"]["findings"][0]["line"], 3);
     assert_eq!(before["processes"].as_array().map(Vec::len), Some(0));
-    server.get(&Rung::Auto.url("asks.pl")).expect(200);
-    server.get(&Rung::Auto.url("asks.pl?do")).expect(200);
-    server.get(&Rung::Auto.url("asks.pl?do")).expect(200);
+    // The first requests get a process each, because the picture is not taken yet.
+    for _ in 0..6 {
+        server.get(&Rung::Auto.url("asks.pl?do")).expect(200);
+    }
     let after = explain(&server, "asks.pl");
     assert_eq!(rung_of(&after, Rung::Auto, "asks.pl"), "fork");
     let text = server.control(&["explain", "/auto/asks.pl"]).stdout;

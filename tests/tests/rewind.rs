@@ -13,6 +13,9 @@ use std::collections::HashSet;
 const WHO: &str =
     "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
 
+/// The requests of a script on `auto` before its picture is taken (process/template.c).
+const BEFORE_PICTURE: usize = 3;
+
 fn server(scripts: &[(&str, &str)]) -> Server {
     let mut builder = Server::builder()
         .ladder()
@@ -132,6 +135,8 @@ fn auto_rewinds_what_it_can_and_has_room_for() {
     };
     let server = server(&[("asks.pl", "print $$;")]);
     let get = |script: &str| server.get(&Rung::Auto.url(script)).expect(200);
+    let first: HashSet<String> = (0..BEFORE_PICTURE).map(|_| get("who.pl")).collect();
+    assert_eq!(first.len(), BEFORE_PICTURE);
     assert_eq!(get("who.pl"), get("who.pl"));
     assert_eq!(scripts(&server)[0].0, "rewind");
     let numbers: HashSet<String> = (0..6).map(|_| get("asks.pl")).collect();
@@ -144,13 +149,36 @@ fn auto_rewinds_what_it_can_and_has_room_for() {
         .file("scripts/who.pl", &plain(WHO))
         .start();
     let get = |rung: Rung| tight.get(&rung.url("who.pl")).expect(200);
-    assert_ne!(get(Rung::Auto), get(Rung::Auto));
+    let numbers: HashSet<String> = (0..6).map(|_| get(Rung::Auto)).collect();
+    assert_eq!(numbers.len(), 6);
     let (rung, why) = scripts(&tight).remove(0);
     assert_eq!(rung, "fork");
     assert!(why.contains("no room for its picture"), "{why}");
     assert_eq!(get(Rung::Rewind), get(Rung::Rewind));
     // The configuration does not name a rung, so the log has no line about the change.
     assert_eq!(tight.log.count("runs as on the rung `fork`"), 0);
+}
+
+/// Without enough templates, each request would start one, and end the template that has been unused
+/// longest.
+#[test]
+fn workers_keep_the_processes_of_many_scripts() {
+    const SCRIPTS: usize = 40;
+    let mut builder = Server::builder().ladder().conf(&workers(4));
+    for number in 0..SCRIPTS {
+        builder = builder.file(&format!("scripts/{number}.pl"), &plain(WHO));
+    }
+    let server = builder.start();
+    let round = || -> Vec<String> {
+        let urls = (0..SCRIPTS).map(|number| Rung::Auto.url(&format!("{number}.pl")));
+        urls.map(|url| server.get(&url).expect(200)).collect()
+    };
+    for _ in 0..BEFORE_PICTURE {
+        round();
+    }
+    let first = round();
+    assert_eq!(first.iter().collect::<HashSet<_>>().len(), SCRIPTS);
+    assert_eq!(round(), first);
 }
 
 #[test]

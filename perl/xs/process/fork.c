@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEMPLATES 16
+#define TEMPLATES 64 /* as in server/pool/src/script.rs */
 
 typedef struct {
   char file[4097];

@@ -70,6 +70,10 @@ static bool receive_order(mehari_order *order, order_files *files)
   return true;
 }
 
+/* The requests that a script on the rung `auto` gets before its picture is taken. Until then the
+ * script runs as on the rung `fork`, because a picture takes as long as many requests. */
+#define BEFORE_PICTURE 3
+
 #define USELESS 3 /* children in a row that served only one request: rewinding then stops */
 
 #define UNKNOWN_TURN 72 /* the status of a process that finds `turn` overwritten */
@@ -362,6 +366,20 @@ static void open_for_handlers(pTHX)
   mehari_destructors_note(aTHX);
 }
 
+static void open_picture(pTHX)
+{
+  as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
+  rewinds = !as_fork;
+}
+
+/* Returns the number of requests before the picture is taken. Returns -1 if none is taken. */
+static int requests_before_picture(void)
+{
+  if (manner == MEHARI_TO_FORK)
+    return -1;
+  return manner == MEHARI_TO_REWIND_WHERE_ROOM ? BEFORE_PICTURE : 0;
+}
+
 void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
 {
   mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
@@ -389,12 +407,11 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
     mehari_learning_open(aTHX_ task);
   mehari_cgi_prepare(aTHX);
   mehari_ends_prepare(aTHX);
-  if (manner != MEHARI_TO_FORK) {
-    if (manner != MEHARI_TO_SERVE)
-      expect_variables(aTHX);
-    as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
-    rewinds = !as_fork;
-  }
-  for (;;)
+  if (manner != MEHARI_TO_FORK && manner != MEHARI_TO_SERVE)
+    expect_variables(aTHX);
+  for (int left = requests_before_picture();; left -= left >= 0) {
+    if (left == 0)
+      open_picture(aTHX);
     keep_child(aTHX_ script);
+  }
 }

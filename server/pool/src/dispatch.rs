@@ -134,7 +134,9 @@ impl Inner {
             self.put_back(team, held, frame);
             return;
         }
-        worker.script = held.script.or(worker.script);
+        if let Some(script) = held.script {
+            worker.templates.note(script);
+        }
         worker.held.push_back(held);
         worker.needs_wake = true;
         match worker.depth() {
@@ -150,13 +152,13 @@ impl Inner {
         }
         let idle = !self.teams[team].idle.is_empty();
         if idle && self.cores_are_busy() && self.teams[team].packing.may_pack() {
-            if let Some(awake) = self.shortest(team, now, |_| true) {
+            if let Some(awake) = self.shortest(team, now, SLOW, |_| true) {
                 self.teams[team].packing.packed();
                 return Some(awake);
             }
         }
         self.pick_idle(team)
-            .or_else(|| self.shortest(team, now, |_| true))
+            .or_else(|| self.shortest(team, now, SLOW, |_| true))
     }
 
     pub fn pick_idle(&mut self, team: usize) -> Option<usize> {
@@ -176,12 +178,13 @@ impl Inner {
         self.holding.len() >= self.cores_for_workers
     }
 
-    /// Returns the worker with the fewest requests among the team's awake workers that are not
-    /// slow, have room and pass the test.
+    /// Returns the worker with the fewest requests among the team's awake workers whose first
+    /// request has run for less than `limit`, and that have room and pass the test.
     pub fn shortest(
         &self,
         team: usize,
         now: Instant,
+        limit: Duration,
         test: impl Fn(&Worker) -> bool,
     ) -> Option<usize> {
         let depth = self.teams[team].depth();
@@ -194,7 +197,7 @@ impl Inner {
                     && worker.depth() < depth
                     && !worker.waits_for_front()
             })
-            .filter(|(_, worker)| worker.head_age(now) < SLOW && test(worker))
+            .filter(|(_, worker)| worker.head_age(now) < limit && test(worker))
             .min_by_key(|(_, worker)| worker.depth())
             .map(|(index, _)| index)
     }
@@ -230,11 +233,11 @@ impl Inner {
         let Some(worker) = worker.filter(takes) else {
             return;
         };
-        let (team, script) = (worker.team, worker.script);
+        let team = worker.team;
         if self.serves_overdue(index, team) {
             return;
         }
-        if let Some(queued) = self.next_queued(team, script, now) {
+        if let Some(queued) = self.next_queued(team, Some(index), now) {
             self.place_queued(index, queued, now);
         } else {
             self.return_to_idle(index);
@@ -301,7 +304,8 @@ impl Inner {
         if worker.depth() < 2 {
             return;
         }
-        let is_slow = worker.head_age(now) >= SLOW;
+        let limit = self.limit_of(worker);
+        let is_slow = worker.head_age(now) >= limit;
         // A worker that has not started its first request is waiting for a core. Another worker
         // would have to wait too.
         let has_begun = worker.has_begun();
@@ -311,7 +315,8 @@ impl Inner {
         if is_slow && has_begun {
             team.packing.note_taken_back();
         }
-        if is_slow || (!team.idle.is_empty() && !team.packing.is_packing()) {
+        let is_better_elsewhere = !team.idle.is_empty() && !team.packing.is_packing();
+        if is_slow || (limit == SLOW && is_better_elsewhere) {
             self.take_back_all(index);
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::call::Task;
 use mehari_config::Rung;
+use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A script on the rungs `rewind` and `auto`, or a handler or an application with `PerlIsolation
@@ -32,5 +33,68 @@ impl Script {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         Some(Script(hasher.finish()))
+    }
+}
+
+/// The most templates that a worker keeps (`TEMPLATES` in perl/xs/process/fork.c).
+const TEMPLATES: usize = 64;
+
+/// How well a worker is prepared for a request. A greater value is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Readiness {
+    /// The worker must start a template of the script first.
+    WithoutTemplate,
+    HasTemplate,
+    /// The process of the script has the worker's mailbox.
+    HasProcess,
+}
+
+/// The scripts of which a worker keeps a template process, the script used last first. The pool
+/// only guesses this, because a template may have died.
+#[derive(Debug, Default)]
+pub struct Templates(VecDeque<Script>);
+
+impl Templates {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn readiness(&self, script: Script) -> Readiness {
+        match self.0.iter().position(|kept| *kept == script) {
+            Some(0) => Readiness::HasProcess,
+            Some(_) => Readiness::HasTemplate,
+            None => Readiness::WithoutTemplate,
+        }
+    }
+
+    /// Notes that the worker gets a request for this script.
+    pub fn note(&mut self, script: Script) {
+        if self.0.front() == Some(&script) {
+            return;
+        }
+        match self.0.iter().position(|kept| *kept == script) {
+            Some(place) => drop(self.0.remove(place)),
+            None => self.0.truncate(TEMPLATES - 1),
+        }
+        self.0.push_front(script);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_keeps_the_templates_that_it_used_last() {
+        let mut templates = Templates::default();
+        for number in 0..TEMPLATES as u64 {
+            templates.note(Script(number));
+        }
+        templates.note(Script(0));
+        assert_eq!(templates.readiness(Script(0)), Readiness::HasProcess);
+        templates.note(Script(1000));
+        assert_eq!(templates.readiness(Script(0)), Readiness::HasTemplate);
+        assert_eq!(templates.readiness(Script(1)), Readiness::WithoutTemplate);
+        assert_eq!(templates.0.len(), TEMPLATES);
     }
 }

@@ -12,7 +12,7 @@ use crate::dispatch::SLOW;
 use crate::inner::Inner;
 use crate::overload::OverloadEnd;
 use crate::queued::Queued;
-use crate::script::Script;
+use crate::script::{Script, Templates};
 use crate::team::{Of, Team};
 use mehari_config::LogLevel;
 use mehari_wire::layout::SLOTS;
@@ -67,17 +67,17 @@ impl Team {
     }
 
     /// Returns the place in the queue of the request that a worker gets next.
-    /// `script`: the script that the worker serves cheapest.
-    fn next_place(&self, script: Option<Script>, now: Instant) -> Option<usize> {
+    /// `templates`: those of the worker.
+    fn next_place(&self, templates: &Templates, now: Instant) -> Option<usize> {
         let newest = self.queue.len().checked_sub(1)?;
         let target = self.queue_target().filter(|_| self.overload.is_current());
         let Some(target) = target else {
-            return Some(affinity::oldest_with(&self.queue, script, now));
+            return Some(affinity::oldest_for(templates, &self.queue, now));
         };
         if self.queue[0].waited(now) > target / 2 {
             return Some(0);
         }
-        Some(affinity::newest_with(&self.queue, script).unwrap_or(newest))
+        Some(affinity::newest_for(templates, &self.queue).unwrap_or(newest))
     }
 }
 
@@ -107,22 +107,25 @@ impl Inner {
         (waiting >= team.policy.longest_queue() as usize).then_some(Fault::QueueFull)
     }
 
-    /// Takes the next request for a worker that serves this script cheapest.
+    /// Takes the next request for the worker with this index. `None`: for any worker.
     pub fn next_queued(
         &mut self,
         team: usize,
-        script: Option<Script>,
+        worker: Option<usize>,
         now: Instant,
     ) -> Option<Queued> {
         self.shed(team, now);
-        let place = self.teams[team].next_place(script, now)?;
+        let worker = worker.and_then(|index| self.workers.get(index)?.as_ref());
+        let none = Templates::default();
+        let templates = worker.map_or(&none, |worker| &worker.templates);
+        let place = self.teams[team].next_place(templates, now)?;
         self.teams[team].queue.remove(place)
     }
 
     /// Returns the script of the request that a worker without a script would get next.
     pub fn next_script(&self, team: usize, now: Instant) -> Option<Option<Script>> {
         let team = &self.teams[team];
-        let place = team.next_place(None, now)?;
+        let place = team.next_place(&Templates::default(), now)?;
         Some(team.queue[place].script)
     }
 

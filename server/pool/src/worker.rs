@@ -7,7 +7,7 @@ use crate::frame;
 use crate::launcher::{orders, Launcher};
 use crate::memory::MemoryHistory;
 use crate::program::{kill_group, kill_one};
-use crate::script::Script;
+use crate::script::{Script, Templates};
 use crate::worn::Worn;
 use mehari_config::LogLevel;
 use mehari_observe::Origin;
@@ -96,9 +96,8 @@ pub struct Worker {
     pub team: usize,
     pub state: WorkerState,
     pub held: VecDeque<HeldRequest>,
-    /// The last script on the rung `rewind` that the worker got. The process of that script has the
-    /// mailbox, or was the last process that had it.
-    pub script: Option<Script>,
+    /// The scripts on the rungs `rewind` and `auto` of which the worker keeps a template.
+    pub templates: Templates,
     /// The time at which the first request of `held` became the first.
     pub head_since: Instant,
     /// How long the last finished request took.
@@ -155,7 +154,7 @@ impl Worker {
             team,
             state: WorkerState::Starting,
             held: VecDeque::new(),
-            script: None,
+            templates: Templates::default(),
             head_since: Instant::now(),
             last_took: Duration::ZERO,
             waited: Duration::ZERO,
