@@ -46,6 +46,37 @@ fn body_is_read_in_every_way_perl_has() {
     }
 }
 
+/// A script may give its arguments to a shell, so they must be as safe as on the rung `cgi`.
+#[test]
+fn words_of_an_indexed_query_are_escaped_on_every_rung() {
+    const QUERIES: [(&str, &str); 8] = [
+        ("one+two", "[one][two]"),
+        ("a%20b++c+", "[a b][][c][]"),
+        ("$(x)+%60y;+a%0Ab", "[\\$\\(x\\)][\\`y\\;][a\\\nb]"),
+        ("%7c+%26%26+*", "[\\|][\\&\\&][\\*]"),
+        ("a=b+c", ""),
+        ("ok+a%zz", ""),
+        ("ok+%4", ""),
+        ("ok+a%00b", ""),
+    ];
+    let server = Server::builder()
+        .file(
+            "scripts/words.pl",
+            &format!("{HEADER}print map {{ \"[$_]\" }} @ARGV;\n"),
+        )
+        .ladder()
+        .start();
+    for rung in [Rung::Cgi, Rung::Fork, Rung::Rewind, Rung::Auto] {
+        for (query, expected) in QUERIES {
+            let url = rung.url(&format!("words.pl?{query}"));
+            for request in [Request::get(&url), Request::post(&url, "body")] {
+                let answer = server.send(&request);
+                assert_eq!(answer.expect(200), expected, "{} {query}", rung.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn unread_body_does_not_become_the_next_request() {
     let server = Server::builder()

@@ -105,29 +105,51 @@ void mehari_end_program(pTHX)
   while (mehari_guard(aTHX_ end_program, NULL, NULL) == MEHARI_EXITED && mehari_is_at_end(aTHX) && due);
 }
 
+/* Appends a word's decoded bytes to `into`, with a backslash before each character that a shell
+ * would interpret, as server/cgi/src/arguments.rs does for the rung `cgi`. False: the word does not
+ * decode. */
+static bool add_argument(pTHX_ SV *into, mehari_text word)
+{
+  for (STRLEN i = 0; i < word.length; i++) {
+    char byte = word.at[i];
+    if (byte == '%') {
+      if (i + 2 >= word.length || !isXDIGIT(word.at[i + 1]) || !isXDIGIT(word.at[i + 2]))
+        return false;
+      byte = (char)(XDIGIT_VALUE(word.at[i + 1]) << 4 | XDIGIT_VALUE(word.at[i + 2]));
+      i += 2;
+    }
+    if (!byte)
+      return false;
+    if (strchr("&;`'\"|*?~<>^()[]{}$\\\n", byte))
+      sv_catpvs(into, "\\");
+    sv_catpvn(into, &byte, 1);
+  }
+  return true;
+}
+
+/* Fills @ARGV with the words of an indexed query (RFC 3875 section 4.4). A query with `=`, or one
+ * that does not decode, has no words. */
 static void set_arguments(pTHX)
 {
   AV *old = PL_argvgv ? GvAV(PL_argvgv) : NULL;
   if (old && av_top_index(old) >= 0)
     av_clear(old);
-  /* An indexed query (without `=`) is the command line (RFC 3875 section 4.4). */
-  mehari_text query = mehari_request_text(MEHARI_TEXT_QUERY), method = mehari_request_text(MEHARI_TEXT_METHOD);
-  if (!query.length || memchr(query.at, '=', query.length) || !(method.length >= 3 && (memEQ(method.at, "GET", 3) || memEQ(method.at, "HEAD", 4))))
+  mehari_text rest = mehari_request_text(MEHARI_TEXT_QUERY);
+  if (!rest.length || memchr(rest.at, '=', rest.length))
     return;
   AV *arguments = get_av("ARGV", GV_ADD);
-  SV *word = newSVpvs("");
-  for (STRLEN i = 0; i <= query.length; i++) {
-    if (i == query.length || query.at[i] == '+') {
-      av_push(arguments, word);
-      word = newSVpvs("");
-    } else if (query.at[i] == '%' && i + 2 < query.length && isXDIGIT(query.at[i + 1]) && isXDIGIT(query.at[i + 2])) {
-      char byte = (char)(XDIGIT_VALUE(query.at[i + 1]) << 4 | XDIGIT_VALUE(query.at[i + 2]));
-      sv_catpvn(word, &byte, 1);
-      i += 2;
-    } else
-      sv_catpvn(word, query.at + i, 1);
+  for (const char *plus = rest.at; plus;) {
+    plus = memchr(rest.at, '+', rest.length);
+    mehari_text word = {rest.at, plus ? (size_t)(plus - rest.at) : rest.length};
+    SV *argument = newSVpvs("");
+    av_push(arguments, argument);
+    if (!add_argument(aTHX_ argument, word)) {
+      av_clear(arguments);
+      return;
+    }
+    if (plus)
+      rest = (mehari_text){plus + 1, rest.length - word.length - 1};
   }
-  SvREFCNT_dec(word);
 }
 
 /* Runs another perl, as `#!perl -T` and similar switches require. That perl writes to descriptor
