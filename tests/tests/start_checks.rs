@@ -47,10 +47,10 @@ fn all_modules_that_do_not_load_are_reported_together() {
 
 /// The message of every error in the configuration below.
 const WRONG: [&str; 6] = [
-    "the log /proc/self/no-log cannot be written",
-    "the log @ROOT@/gone/access.log of shop.example cannot be written: No such file or directory",
-    "PidFile @ROOT@/gone/pid: No such file or directory",
-    "SSLCertificateFile @ROOT@/missing.crt: No such file",
+    "httpd.conf:5:1: the log /proc/self/no-log cannot be written",
+    "httpd.conf:10:1: the log @ROOT@/gone/access.log of shop.example cannot be written: No such file or directory",
+    "httpd.conf:4:1: PidFile @ROOT@/gone/pid: No such file or directory",
+    "httpd.conf:6:1: SSLCertificateFile @ROOT@/missing.crt: No such file",
     "module Site::Missing cannot be loaded: Can't locate Site/Missing.pm",
     "application @ROOT@/missing.psgi cannot be loaded: ",
 ];

@@ -1,6 +1,8 @@
 //! Finds all reasons why a site cannot be served on this machine. `mehari check` always collects
 //! them. `serve` collects them if a step of the start fails.
 
+mod places;
+
 use super::identity::Identity;
 use super::launchers::start_for_check;
 use mehari_config::{LogLevel, LogTarget, Problem, Site};
@@ -68,6 +70,9 @@ impl Findings {
         }
         self.keep(mehari_front::look_at_collector(site));
         self.look_at_files(site);
+        self.0
+            .iter_mut()
+            .for_each(|problem| places::place(problem, site));
         identity
     }
 

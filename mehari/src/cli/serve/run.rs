@@ -327,7 +327,7 @@ fn drop_privileges(
     }
     if rustix::process::geteuid().is_root() {
         logs.error
-            .warn("started as root without `User`: scripts run as root too; expected `User NAME`");
+            .warn("started as root without `User`: scripts run as root too; expected `User NAME` or --user NAME");
     } else if site.process.user.is_some() || site.process.group.is_some() {
         logs.error
             .warn("User and Group need a start by root: the server keeps its user");
