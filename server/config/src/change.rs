@@ -70,6 +70,7 @@ pub enum Change {
     MaxRanges(Option<u32>),
     MaxRangeOverlaps(Option<u32>),
     MaxRangeReversals(Option<u32>),
+    Listing(crate::ListingChange),
     CheckSpelling(bool),
     CheckCaseOnly(bool),
     /// `CheckBasenameMatch`.

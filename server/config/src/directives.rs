@@ -25,6 +25,7 @@ mod headers;
 mod ignored;
 mod includes;
 mod limits;
+mod listing;
 mod logs;
 mod lua;
 pub(crate) mod managed;
@@ -64,6 +65,7 @@ pub const DIRECTIVES: &[Group] = &[
     files::GROUP,
     negotiation::GROUP,
     spelling::GROUP,
+    listing::GROUP,
     access::GROUP,
     digest::GROUP,
     rewriting::GROUP,

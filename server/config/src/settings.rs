@@ -109,6 +109,9 @@ pub struct FileSettings {
     pub fallback: Option<String>,
     /// `AcceptPathInfo`. `None`: scripts take the rest of the path, and other files do not.
     pub accept_path_info: Option<bool>,
+    /// `IndexIgnore` and `IndexOptions`.
+    #[serde(skip_serializing_if = "crate::ListingSettings::is_default")]
+    pub listings: crate::ListingSettings,
     /// `CheckSpelling` and its kin.
     #[serde(skip_serializing_if = "crate::Spelling::is_default")]
     pub spelling: crate::Spelling,
@@ -129,6 +132,7 @@ impl Default for FileSettings {
             ranges: crate::RangeLimits::default(),
             fallback: None,
             accept_path_info: None,
+            listings: crate::ListingSettings::default(),
             spelling: crate::Spelling::default(),
         }
     }

@@ -34,6 +34,7 @@ mod handle;
 mod headers;
 mod included;
 mod index;
+mod listing;
 mod log;
 mod managed;
 mod negotiate;

@@ -9,7 +9,7 @@ pub mod homes;
 pub mod hosts;
 pub mod htaccess;
 mod links;
-mod listing;
+pub mod listing;
 mod locate;
 pub mod mapping;
 mod places;
@@ -21,7 +21,7 @@ pub mod table;
 pub mod variants;
 mod walk;
 
-pub use locate::{DENIED, ENCODED_SLASH, HIDDEN, NO_INDEX};
+pub use locate::{is_found_by_walk, DENIED, ENCODED_SLASH, HIDDEN, NO_INDEX};
 
 use crate::content::{media, FileTarget};
 use crate::request::rule_state::IndexedFolder;
@@ -230,7 +230,6 @@ pub struct MovedFolder {
     pub keeps_query: bool,
 }
 
-pub use listing::listing;
 pub use locate::{cold, find, find_for, find_to_keep, to_back_end, unfound, Sought, Watching};
 pub use places::{places_of, ServedUrl, Silent};
 pub use survey::{htaccess_problems, survey, Survey, SurveyedPlace};

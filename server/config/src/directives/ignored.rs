@@ -97,8 +97,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("ProxyStatus", "`mehari status` always shows everything"),
         Directive::ignored("ExtendedStatus", "`mehari status` always shows everything"),
         Directive::ignored("MIMEMagicFile", "suffixes decide the media type"),
-        Directive::ignored("IndexOptions", NOT_LISTED),
-        Directive::ignored("IndexIgnore", NOT_LISTED),
         Directive::ignored("IndexOrderDefault", NOT_LISTED),
         Directive::ignored("AddIcon", NOT_LISTED),
         Directive::ignored("AddIconByType", NOT_LISTED),
@@ -257,10 +255,6 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored(
             "AddAltByEncoding",
-            "listings are plain: names, dates and sizes, sorted by name",
-        ),
-        Directive::ignored(
-            "IndexIgnoreReset",
             "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(

@@ -145,6 +145,7 @@ impl Settings {
                 limits.retain(|(known, _)| known != resource);
                 limits.push((*resource, *limit));
             }
+            Change::Listing(change) => self.files.listings.change(change),
             Change::CheckSpelling(on) => self.files.spelling.checked = *on,
             Change::CheckCaseOnly(on) => self.files.spelling.case_only = *on,
             Change::CheckBasenames(on) => self.files.spelling.basenames = *on,

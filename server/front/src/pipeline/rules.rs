@@ -7,7 +7,7 @@
 
 mod evaluation;
 mod left;
-mod needs;
+pub(super) mod needs;
 mod variables;
 mod within;
 

@@ -8,6 +8,7 @@ use crate::handlers::{cgi, console, perl, proxy, report, ssi};
 use crate::handlers::{ActingTarget, Backend, HandlerOutcome, RedirectingAction};
 use crate::pipeline::filter;
 use crate::pipeline::included::Inside;
+use crate::pipeline::listing;
 use crate::pipeline::negotiate;
 use crate::pipeline::rewrite::joined;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
@@ -149,7 +150,7 @@ pub fn start_without_perl(
         }
         // The rules have replaced this route by the route of the index or of the listing.
         RouteOutcome::Indexed => Err(routing::NO_INDEX),
-        RouteOutcome::Listing if is_get => routing::listing(&route.file, &route.script_name),
+        RouteOutcome::Listing if is_get => return listing::begin(shared, request, route),
         RouteOutcome::Listing | RouteOutcome::Refused(_) => {
             // As in Apache, only GET and HEAD ask for a listing. For other methods the folder is a
             // missing file.

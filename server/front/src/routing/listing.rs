@@ -1,43 +1,59 @@
-//! Makes the listing of a folder without an index, where `Options Indexes` is set.
+//! Reads the entries of a folder, and makes the page that lists them.
+//!
+//! `pipeline::listing` decides which entries a client may see.
 
 use crate::content::{Answer, Content};
 use mehari_http::path::Path;
-use mehari_http::problem::Problem;
 use mehari_text::{html, percent};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
 
-/// The most entries of a listing, because the event loop waits while a folder is read.
+/// The most entries of a listing, because every entry costs time and memory.
 const MOST: usize = 10_000;
 
-/// Returns the page that lists a folder. `folder` is the file path, and `path` is the decoded URL
-/// path with a final slash.
-pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
-    const UNREADABLE: Problem = Problem::refused(403, "the folder may not be read");
-    let folder = std::path::Path::new(OsStr::from_bytes(folder));
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(folder)
-        .map_err(|_| UNREADABLE)?
-        .flatten()
-        .take(MOST)
-    {
-        let name = entry.file_name();
-        let found = std::fs::metadata(entry.path()).ok();
-        let Some(found) = found.filter(|found| found.is_file() || found.is_dir()) else {
-            continue;
-        };
-        let mut name = name.as_bytes().to_vec();
-        let shown = Path::decode(&[b"/", &percent::encode_path(&name)[..]].concat());
-        if !shown.is_ok_and(|path| !path.is_hidden()) {
-            continue;
-        }
-        if found.is_dir() {
-            name.push(b'/');
-        }
-        entries.push((!found.is_dir(), name, found.len(), found.modified().ok()));
-    }
+/// A file or folder in a listing. Folders come first, and then names count.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListedEntry {
+    is_file: bool,
+    /// The name. That of a folder has a final slash.
+    pub name: Vec<u8>,
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+/// Returns the entries of a folder that are not hidden, sorted. `None`: the folder cannot be read.
+/// The function waits for the disk.
+pub fn entries(folder: &[u8]) -> Option<Vec<ListedEntry>> {
+    let folder = std::fs::read_dir(OsStr::from_bytes(folder)).ok()?;
+    let mut entries: Vec<ListedEntry> = folder.flatten().take(MOST).filter_map(entry).collect();
     entries.sort();
+    Some(entries)
+}
+
+fn entry(found: std::fs::DirEntry) -> Option<ListedEntry> {
+    let name = found.file_name();
+    let path = [b"/", &percent::encode_path(name.as_bytes())[..]].concat();
+    if Path::decode(&path).is_ok_and(|path| path.is_hidden()) {
+        return None;
+    }
+    let stat = std::fs::metadata(found.path()).ok()?;
+    let end: &[u8] = match (stat.is_file(), stat.is_dir()) {
+        (true, _) => b"",
+        (_, true) => b"/",
+        _ => return None,
+    };
+    Some(ListedEntry {
+        is_file: stat.is_file(),
+        name: [name.as_bytes(), end].concat(),
+        size: stat.len(),
+        modified: stat.modified().ok(),
+    })
+}
+
+/// Returns the page that lists these entries. `path` is the decoded URL path of the folder, with a
+/// final slash.
+pub fn page(path: &[u8], entries: &[ListedEntry]) -> Answer {
     let title = html::escape(&String::from_utf8_lossy(path));
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Index of {title}</title></head>\n\
@@ -46,26 +62,24 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
     if path != b"/" {
         page.push_str("<tr><td><a href=\"../\">Parent Directory</a></td><td></td><td></td></tr>\n");
     }
-    for (is_file, name, size, modified) in entries {
-        let link = html::escape(&String::from_utf8_lossy(&percent::encode_path(&name)));
-        let size = if is_file {
-            size.to_string()
+    for entry in entries {
+        let link = html::escape(&String::from_utf8_lossy(&percent::encode_path(&entry.name)));
+        let size = if entry.is_file {
+            entry.size.to_string()
         } else {
             "-".to_string()
         };
-        let modified = modified.map_or(String::new(), date);
+        let modified = entry
+            .modified
+            .map_or(String::new(), httpdate::fmt_http_date);
         page.push_str(&format!(
             "<tr><td><a href=\"./{link}\">{}</a></td><td>{modified}</td><td>{size}</td></tr>\n",
-            html::escape(&String::from_utf8_lossy(&name))
+            html::escape(&String::from_utf8_lossy(&entry.name))
         ));
     }
     page.push_str("</table></main></body></html>\n");
-    Ok(Answer {
+    Answer {
         content: Content::Bytes(page.into_bytes()),
         ..Answer::new(200, "Content-Type: text/html;charset=UTF-8\r\n")
-    })
-}
-
-fn date(time: SystemTime) -> String {
-    httpdate::fmt_http_date(time)
+    }
 }

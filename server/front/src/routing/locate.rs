@@ -17,7 +17,7 @@ use mehari_http::problem::Problem;
 use search::{refused, Search, NOT_FOUND};
 use std::sync::Arc;
 
-pub use search::{DENIED, ENCODED_SLASH, HIDDEN, NO_INDEX};
+pub use search::{is_found_by_walk, DENIED, ENCODED_SLASH, HIDDEN, NO_INDEX};
 
 /// A path for which a route is sought.
 #[derive(Debug, Clone, Copy)]

@@ -22,7 +22,7 @@ pub struct Evaluation<'a> {
     pub request: &'a Request<'a>,
     pub site: &'a Site,
     pub host: &'a Host,
-    /// Whether the request may wait for the client's name. A question of a worker cannot wait.
+    /// Whether the request may wait for a name or a password. A question of a worker cannot wait.
     pub may_wait: bool,
     /// Whether this is the sub-request by which Apache looks an index or a fallback up.
     pub is_lookup: bool,
@@ -172,10 +172,11 @@ impl Evaluation<'_> {
             resource: &target,
             ..*self.request
         };
-        with(
-            &Evaluation::new(self.shared, &request, self.site),
-            rule_state,
-        )
+        let evaluation = Evaluation {
+            may_wait: self.may_wait,
+            ..Evaluation::new(self.shared, &request, self.site)
+        };
+        with(&evaluation, rule_state)
     }
 
     /// Sets the variables of the route's place. Returns the route with the settings that hold for

@@ -1,7 +1,8 @@
-//! Evaluates the rules of a place for a request that a worker makes within another request, or for
-//! the worker's request at another place.
+//! Evaluates the rules of a place for a request that a worker makes within another request, for the
+//! worker's request at another place, or for an entry of a listing.
 //!
-//! `subrequest` calls [`evaluate_subrequest`]. The evaluation cannot wait. As in Apache, the rules
+//! `subrequest` calls [`evaluate_subrequest`], which cannot wait. `listing` calls
+//! [`Evaluation::place`]. As in Apache, the rules
 //! of the fixup stage apply to sub-requests too, and another path to which they lead is an internal
 //! redirect, which the worker follows when it runs the sub-request.
 
@@ -48,7 +49,10 @@ pub fn evaluate_subrequest(
     origin: Origin,
 ) -> Result<PlacedRoute, Problem> {
     let site = shared.site();
-    let evaluation = Evaluation::new(shared, request, &site);
+    let evaluation = Evaluation {
+        may_wait: false,
+        ..Evaluation::new(shared, request, &site)
+    };
     if origin == Origin::Same {
         evaluation.set_variables(&evaluation.host.rules.variables, None, rule_state);
     }
@@ -58,7 +62,7 @@ pub fn evaluate_subrequest(
 impl Evaluation<'_> {
     /// Evaluates the rules at the place of the route. If a variant or an index is chosen, evaluates
     /// the rules of its place too.
-    fn place(
+    pub(in crate::pipeline) fn place(
         &self,
         route: Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
@@ -71,7 +75,7 @@ impl Evaluation<'_> {
             return Ok((route, Placed::Refused(403)));
         }
         if let Some(refusal) = self.refusal(&route, rule_state) {
-            return Ok((route, Placed::Refused(refusal)));
+            return Ok((route, refusal));
         }
         match self.negotiate(&route, rule_state) {
             Negotiated::Nothing(status) if route.handler != Handler::TypeMap => {
@@ -94,9 +98,17 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Returns the status with which the access rules refuse the request.
-    fn refusal(&self, route: &Rc<Route>, rule_state: &mut Option<Box<RuleState>>) -> Option<u16> {
+    /// Returns the refusal of the access rules, or what they need.
+    fn refusal(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Placed> {
         let mut stop = self.check_access(route, rule_state);
+        stop = match stop {
+            Some(Decision::Needs(need)) if self.may_wait => return Some(Placed::Needs(need)),
+            stop => stop,
+        };
         if let Some(Decision::Needs(Need::Check(check))) = stop {
             let UncheckedPassword {
                 user_file,
@@ -111,11 +123,11 @@ impl Evaluation<'_> {
             });
             stop = self.check_access(route, rule_state);
         }
-        Some(match stop? {
+        Some(Placed::Refused(match stop? {
             Decision::Status(_, status) => status,
             Decision::Needs(Need::ReadUsers(_)) => 401,
             _ => 403,
-        })
+        }))
     }
 
     /// Applies the rules of the fixup stage to a sub-request, unless its worker asks for them after

@@ -11,11 +11,11 @@ use crate::content::includes::page::Page;
 use crate::content::{Answer, Content};
 use crate::handlers::ssi::{self, MOST};
 use crate::handlers::{report, Backend, BackendHead, Fault, HandlerOutcome};
-use crate::pipeline::{filter, negotiate, start};
+use crate::pipeline::{filter, listing, negotiate, start};
 use crate::request::owned::OwnedRequest;
 use crate::request::rule_state::RuleState;
 use crate::request::{Fields, Request};
-use crate::routing::{self, Route, RouteOutcome};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_http::status::has_no_body;
@@ -148,9 +148,7 @@ fn outcome(
     let is_get = matches!(request.method, b"GET" | b"HEAD");
     let done = match &route.outcome {
         RouteOutcome::Proxied(path) => start::proxied(shared, request, route, path, Body::Empty),
-        RouteOutcome::Listing if is_get => {
-            routing::listing(&route.file, &route.script_name).map(HandlerOutcome::Answer)
-        }
+        RouteOutcome::Listing if is_get => Ok(listing::begin(shared, request, route)),
         // As in Apache, the folder is a missing file for other methods.
         RouteOutcome::Listing => return Err(404),
         RouteOutcome::Report(report) => Ok(HandlerOutcome::Answer(report::answer(

@@ -42,6 +42,12 @@ const LINK: Problem = Problem::refused(
 );
 const AROUND: Problem = Problem::refused(500, "the programs of Action lead to each other");
 
+/// Whether Apache finds this problem before any handler runs: for a sub-request that only looks a
+/// path up.
+pub fn is_found_by_walk(problem: &Problem) -> bool {
+    [HIDDEN, DENIED, LINK, ENCODED_SLASH].contains(problem)
+}
+
 /// One search for a route.
 pub(super) struct Search<'s> {
     site: &'s Site,
