@@ -11,7 +11,8 @@ use crate::handlers::{Backend, HandlerOutcome};
 use crate::request::owned::OwnedRequest;
 use crate::request::rule_state::{Destination, IndexedFolder, RuleState};
 use crate::request::Request;
-use crate::routing::{self, listing, Route, RouteOutcome};
+use crate::routing::listing::{self, SettingsOfFiles};
+use crate::routing::{self, Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_http::problem::Problem;
@@ -52,12 +53,22 @@ impl Listing {
             return Err(403);
         };
         let mut context = self.context();
+        let site = self.shared.site();
+        let host = site.host(context.host);
+        let htaccess = &self.shared.routing.htaccess;
+        let like_folder = SettingsOfFiles::of(&self.folder, (&site, host), htaccess);
         let mut shown = Vec::new();
         for (number, entry) in found.into_iter().enumerate() {
             if number % AT_ONCE == AT_ONCE - 1 {
                 tokio::task::yield_now().await;
             }
-            if self.shows(&mut context, &entry.name).await {
+            if self.ignores(&entry.name) {
+                continue;
+            }
+            let like_folder = like_folder.as_ref();
+            if like_folder.is_some_and(|like| like.hold_for(host, &entry))
+                || self.shows(&mut context, &entry.name).await
+            {
                 shown.push(entry);
             }
         }
@@ -81,13 +92,15 @@ impl Listing {
         context
     }
 
+    fn ignores(&self, name: &[u8]) -> bool {
+        let listings = &self.folder.settings.files.listings;
+        listings.ignores(name.strip_suffix(b"/").unwrap_or(name))
+    }
+
     /// Whether the listing has an entry. What the rules have to find out is known for the next
     /// entries too.
     async fn shows(&self, context: &mut RequestContext, name: &[u8]) -> bool {
         let listings = &self.folder.settings.files.listings;
-        if listings.ignores(name.strip_suffix(b"/").unwrap_or(name)) {
-            return false;
-        }
         loop {
             let mut state = context.rule_state.clone();
             let status = match self.placed(name, &mut state) {

@@ -3,10 +3,14 @@
 //! `pipeline::listing` decides which entries a client may see.
 
 use crate::content::{Answer, Content};
+use crate::request::rule_state::IndexedFolder;
+use crate::routing::htaccess::HtaccessTable;
+use mehari_config::{Host, Htaccess, RequestPlace, Site};
 use mehari_http::path::Path;
 use mehari_text::{html, percent};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The most entries of a listing, because every entry costs time and memory.
@@ -16,10 +20,59 @@ const MOST: usize = 10_000;
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListedEntry {
     is_file: bool,
+    is_link: bool,
     /// The name. That of a folder has a final slash.
     pub name: Vec<u8>,
     size: u64,
     modified: Option<SystemTime>,
+}
+
+/// Tells which files of a folder have the folder's own settings. It costs much less than a search
+/// for the route of each file, so a large folder is listed quickly.
+pub struct SettingsOfFiles<'a> {
+    folder: &'a IndexedFolder,
+    htaccess: Vec<Arc<Htaccess>>,
+}
+
+impl<'a> SettingsOfFiles<'a> {
+    /// `None`: the rules of the folder may treat its files differently.
+    pub fn of(
+        folder: &'a IndexedFolder,
+        (site, host): (&Site, &Host),
+        htaccess: &HtaccessTable,
+    ) -> Option<SettingsOfFiles<'a>> {
+        let settings = &folder.settings;
+        if settings.is_checked_first() || settings.are_checked_behind(settings) {
+            return None;
+        }
+        let file = std::path::Path::new(OsStr::from_bytes(&folder.file));
+        Some(SettingsOfFiles {
+            folder,
+            htaccess: htaccess.chain(site, host, file).ok()?,
+        })
+    }
+
+    /// Whether an entry is a file with the folder's settings. The client may see the folder, so it
+    /// may see such a file.
+    pub fn hold_for(&self, host: &Host, entry: &ListedEntry) -> bool {
+        if !entry.is_file || entry.is_link {
+            return false;
+        }
+        let as_path = |bytes| std::path::Path::new(OsStr::from_bytes(bytes));
+        let (folder, name) = (&self.folder.file[..], &entry.name[..]);
+        let file = [folder, name].concat();
+        let path = [&self.folder.path[..], name].concat();
+        // As in Apache, the walk to the file ends in the folder, which has been walked already.
+        let place = RequestPlace {
+            url_path: &String::from_utf8_lossy(&path),
+            file: Some(as_path(&file)),
+            walked: Some(as_path(&file)),
+            existing: Some(as_path(folder)),
+            folder: Some(as_path(folder)),
+        };
+        let own = host.settings_with(place, &self.htaccess);
+        !own.are_checked_behind(&self.folder.settings)
+    }
 }
 
 /// Returns the entries of a folder that are not hidden, sorted. `None`: the folder cannot be read.
@@ -45,6 +98,7 @@ fn entry(found: std::fs::DirEntry) -> Option<ListedEntry> {
     };
     Some(ListedEntry {
         is_file: stat.is_file(),
+        is_link: found.file_type().is_ok_and(|kind| kind.is_symlink()),
         name: [name.as_bytes(), end].concat(),
         size: stat.len(),
         modified: stat.modified().ok(),
