@@ -17,6 +17,7 @@ mod index;
 mod page;
 mod store;
 mod terms;
+pub mod vary;
 
 pub use control::Control;
 pub use fields::{field, fields, find, values, Field};
@@ -26,3 +27,4 @@ pub use index::Index;
 pub use page::{Freshness, Page};
 pub use store::{Store, StoreLookup};
 pub use terms::{Arrival, Refusal, Terms};
+pub use vary::Varied;

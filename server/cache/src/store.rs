@@ -6,6 +6,7 @@
 
 use crate::fields::Field;
 use crate::page::Page;
+use crate::vary::Varied;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included};
@@ -76,6 +77,13 @@ impl Store {
             None if shelf.refused.is_some_and(|until| now < until) => StoreLookup::Refused,
             None => StoreLookup::Nothing,
         }
+    }
+
+    /// Returns the fields that `Vary` of the newest page of a key names, with that page's values.
+    pub fn vary(&self, key: &[u8]) -> Option<Varied> {
+        let shelves = self.shelves.borrow();
+        let newest = shelves.get(key)?.pages.last()?;
+        Some(newest.terms.vary.clone())
     }
 
     /// Stores a page in place of the earlier page for the same requests.

@@ -3,6 +3,7 @@
 
 use crate::control::{seconds, Control};
 use crate::fields::{field, fields, find, values, Field};
+use crate::vary::{self, combined, Varied};
 use mehari_config::CacheRules;
 use std::time::{Duration, SystemTime};
 
@@ -34,9 +35,6 @@ pub struct Arrival {
     /// arrival.
     pub delay: Duration,
 }
-
-/// Names and values.
-pub type Varied = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Why a response is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +126,7 @@ impl Terms {
 
     /// Returns whether the response fits a request with these fields.
     pub fn fits(&self, asked: &[Field<'_>]) -> bool {
-        let same = |(name, value): &(Vec<u8>, Vec<u8>)| combined(asked, name) == *value;
-        self.vary.iter().all(same)
+        vary::fits(&self.vary, asked)
     }
 }
 
@@ -249,28 +246,6 @@ fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Varied, Refusal> {
         }
     }
     Ok(vary)
-}
-
-/// Joins all values of a field, without blanks. An absent field gives no bytes, and an empty field
-/// gives a comma, because the two must not match each other (RFC 9111 section 4.1).
-fn combined(asked: &[Field<'_>], name: &[u8]) -> Vec<u8> {
-    let mut all = Vec::new();
-    let mut is_there = false;
-    for (known, value) in asked {
-        if known.eq_ignore_ascii_case(name) {
-            is_there = true;
-            for part in value.split(|byte| *byte == b',') {
-                if !all.is_empty() {
-                    all.push(b',');
-                }
-                all.extend_from_slice(part.trim_ascii());
-            }
-        }
-    }
-    if is_there && all.is_empty() {
-        all.push(b',');
-    }
-    all
 }
 
 pub(crate) fn date(value: &[u8]) -> Option<SystemTime> {

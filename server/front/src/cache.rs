@@ -10,6 +10,7 @@ pub mod coded;
 mod disk;
 pub mod fill_lock;
 pub mod key;
+mod makers;
 mod redis;
 mod voidable_fills;
 
@@ -19,44 +20,28 @@ pub use key::Purge;
 use crate::request::Request;
 use coded::CodedPages;
 use disk::Disk;
+use makers::Makers;
 use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
 use mehari_http::header_block::HeaderBlock;
 use mehari_observe::Journal;
 use redis::Redis;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Waker;
-use std::time::Duration;
-use tokio::time::Instant;
 use voidable_fills::Fills;
 
 #[derive(Default)]
 pub struct Cache {
     pub store: Store,
-    pub asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
+    pub makers: Rc<Makers>,
     pub fills: Fills,
-    /// How many requests have become the maker of a page.
-    askers: Cell<u64>,
     pub coded: CodedPages,
     disk: Disk,
     redis: Redis,
     journal: RefCell<Option<Rc<dyn Journal>>>,
     pub counts: Counts,
-}
-
-/// A page that a program is making.
-pub struct Asking {
-    /// The number of the request that makes the page.
-    number: u64,
-    pub since: Instant,
-    pub waiting: Vec<Waker>,
-    /// The status with which the program failed. The waiting requests read it. 0: the program has
-    /// not failed.
-    pub failure: Rc<Cell<u16>>,
 }
 
 /// The numbers of requests by the cache's result.
@@ -197,54 +182,5 @@ impl Cache {
             CacheStatus::Stale => &self.counts.stale,
         };
         count.set(count.get() + 1);
-    }
-
-    /// Registers a request as the maker of a page. `None`: another request is making the page and
-    /// has not exceeded `limit`. A maker that exceeds `limit` is replaced.
-    pub fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
-        let mut asked = self.asked.borrow_mut();
-        let before = asked.get_mut(key);
-        if before
-            .as_ref()
-            .is_some_and(|asking| asking.since.elapsed() < limit)
-        {
-            return None;
-        }
-        let number = self.askers.get() + 1;
-        self.askers.set(number);
-        let before =
-            before.map(|asking| (std::mem::take(&mut asking.waiting), asking.failure.clone()));
-        let (waiting, failure) = before.unwrap_or_default();
-        let asking = Asking {
-            number,
-            since: Instant::now(),
-            waiting,
-            failure,
-        };
-        asked.insert(key.clone(), asking);
-        Some(number)
-    }
-
-    /// Returns whether the request with this number is still the maker of the page.
-    fn is_asking(&self, key: &[u8], number: u64) -> bool {
-        let asked = self.asked.borrow();
-        asked.get(key).is_some_and(|asking| asking.number == number)
-    }
-
-    fn give_back(&self, key: &[u8], number: u64) {
-        if self.is_asking(key, number) {
-            let asking = self.asked.borrow_mut().remove(key);
-            let waiting = asking.into_iter().flat_map(|asking| asking.waiting);
-            waiting.for_each(Waker::wake);
-        }
-    }
-
-    /// Notes that the program has failed for the maker of a page. All requests that wait for the
-    /// page get the same status.
-    fn fail(&self, key: &[u8], status: u16) {
-        if let Some(asking) = self.asked.borrow_mut().get_mut(key) {
-            std::mem::take(&mut asking.failure).set(status);
-            asking.waiting.drain(..).for_each(Waker::wake);
-        }
     }
 }

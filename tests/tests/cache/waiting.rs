@@ -112,3 +112,57 @@ fn who_waits_for_a_program_that_fails_gets_its_error() {
     }
     assert_eq!(server.site.read("htdocs/held.runs").lines().count(), 1);
 }
+
+/// A page that differs in the field Accept-Language. The variant `slow` sends its head at once, and
+/// its body when it is released. The variant `silent` sends nothing until it is released.
+const VARIED: &str = r##"#!/usr/bin/perl
+$| = 1;
+my ($root, $variant) = ($ENV{DOCUMENT_ROOT}, $ENV{HTTP_ACCEPT_LANGUAGE});
+my $wait = sub { for (1 .. 3000) { last if -e "$root/held.go"; select undef, undef, undef, 0.02 } };
+open my $runs, '>>', "$root/held.runs" or die $!;
+syswrite $runs, "$variant\n";
+close $runs;
+$wait->() if $variant eq 'silent';
+print "Content-type: text/plain\nCache-Control: max-age=60\nVary: Accept-Language\n\nof ";
+$wait->() if $variant eq 'slow';
+print $variant;
+"##;
+
+fn in_language(language: &str) -> Request {
+    Request::get("/fork/varied.pl").field("Accept-Language", language)
+}
+
+/// Asks for the variant `held`, then for `en` and again for `held`. Only the last request waits.
+fn check_variants(server: &Server, held: &str, runs_before: usize) {
+    let mut first = ask(server, &in_language(held));
+    holds(server, runs_before + 1);
+    let other = server.send(&in_language("en"));
+    assert_eq!(
+        (other.expect(200), part(&other)),
+        ("of en".into(), "MISS".into())
+    );
+    let mut second = ask(server, &in_language(held));
+    let counted = || server.status()["front"]["active_requests"].as_u64();
+    assert!(eventually(PATIENCE, || counted() == Some(2)));
+    touch(server, "held.go");
+    for client in [&mut first, &mut second] {
+        let answer = client.read_answer("GET").expect("an answer");
+        assert_eq!(answer.expect(200), format!("of {held}"));
+    }
+    holds(server, runs_before + 2);
+}
+
+#[test]
+fn requests_for_one_variant_do_not_wait_for_another() {
+    let server = start("CacheLockMaxAge 60\n");
+    server.site.write("scripts/varied.pl", VARIED);
+    server.send(&in_language("fr")).expect(200);
+    check_variants(&server, "silent", 1);
+}
+
+#[test]
+fn requests_for_other_variants_stop_waiting_when_vary_arrives() {
+    let server = start("CacheLockMaxAge 60\n");
+    server.site.write("scripts/varied.pl", VARIED);
+    check_variants(&server, "slow", 0);
+}

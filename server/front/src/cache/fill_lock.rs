@@ -1,9 +1,10 @@
-//! The lock of a request that makes a page. Other requests wait until the lock is dropped.
+//! The lock of a request that makes a page. Other requests for the same variant of the page wait
+//! until the lock is dropped.
 
 use super::voidable_fills::Fill;
 use super::{key, Cache};
 use crate::routing::Route;
-use mehari_cache::{field, Arrival, Page};
+use mehari_cache::{field, Arrival, Page, Varied};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
@@ -41,7 +42,7 @@ pub enum FillPurpose {
 impl Drop for FillLock {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.cache.give_back(&self.key, number);
+            self.cache.makers.give_back(&self.key, number);
         }
         // The result of the unsafe method is unknown, so the stored pages may be outdated.
         if matches!(self.kind, FillPurpose::Unsafe) {
@@ -67,14 +68,21 @@ impl FillLock {
 
     /// Returns whether another request has become the maker, or a request has changed the resource.
     pub fn is_overtaken(&self) -> bool {
-        let asks = |number| self.cache.is_asking(&self.key, number);
-        self.fill.is_void() || self.number.is_some_and(|number| !asks(number))
+        let makes = |number| self.cache.makers.is_making(&self.key, number);
+        self.fill.is_void() || self.number.is_some_and(|number| !makes(number))
+    }
+
+    /// Notes the variant of the page that is arriving. Requests for other variants stop waiting.
+    pub fn note_variant(&self, variant: &Varied) {
+        if let Some(number) = self.number {
+            self.cache.makers.note_variant(&self.key, number, variant);
+        }
     }
 
     /// Notes that the program failed, so that the waiting requests stop waiting.
     pub fn fail(&self, status: u16) {
-        if self.number.is_some() {
-            self.cache.fail(&self.key, status);
+        if let Some(number) = self.number {
+            self.cache.makers.fail(&self.key, number, status);
         }
     }
 }

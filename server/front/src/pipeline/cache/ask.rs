@@ -13,10 +13,9 @@ use mehari_cache::{values, Control, Freshness, Page, StoreLookup};
 use mehari_config::CacheRules;
 use mehari_http::path::Path as UrlPath;
 use std::cell::Cell;
-use std::future::{poll_fn, Future};
+use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
@@ -130,17 +129,18 @@ pub fn step(
     };
     let control = lookup.control.as_ref();
     let only_kept = control.is_some_and(|control| control.only_if_cached);
-    let found = shared
-        .cache
-        .store
-        .find(&lookup.key, &request.fields.table(), now);
+    let (cache, key, table) = (&shared.cache, lookup.key.clone(), request.fields.table());
+    let limit = rules.lock.unwrap_or(Duration::MAX);
+    let take = || {
+        let stored = cache.store.vary(&key);
+        cache.makers.take(&key, &table, stored.as_ref(), limit)
+    };
+    let found = cache.store.find(&key, &table, now);
     let page = match &found {
         StoreLookup::Page(page) => match page.freshness(control, now) {
             Freshness::Fresh => return reply(page, CacheStatus::Hit),
             Freshness::StaleButUsable => {
-                let limit = rules.lock.unwrap_or(Duration::MAX);
-                let take = || shared.cache.take(&lookup.key, limit);
-                let number = if is_head { None } else { take() };
+                let number = if is_head { None } else { take().ok() };
                 if number.is_some() {
                     let fill_lock = fill_lock(
                         shared,
@@ -207,16 +207,13 @@ pub fn step(
     if alone {
         return fill(None);
     }
-    let limit = rules.lock.unwrap_or(Duration::MAX);
-    if let Some(number) = shared.cache.take(&lookup.key, limit) {
-        return fill(Some(number));
-    }
-    let (since, failure) = match shared.cache.asked.borrow().get(&lookup.key) {
-        Some(asking) => (asking.since, asking.failure.clone()),
-        None => (Instant::now(), Rc::default()),
+    let awaited = match take() {
+        Ok(number) => return fill(Some(number)),
+        Err(awaited) => awaited,
     };
-    lookup.failure = Some(failure.clone());
-    let wait = wait(shared, lookup.key.clone(), failure);
+    let since = awaited.since;
+    lookup.failure = Some(awaited.failure.clone());
+    let wait = cache.makers.wait(awaited);
     // The first request whose wait has reached the limit asks the program. The other requests then
     // wait for this request.
     Step::Wait(match since.checked_add(limit) {
@@ -224,18 +221,6 @@ pub fn step(
             Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })
         }
         None => Box::pin(wait),
-    })
-}
-
-/// Waits until no other request makes the page of this key, or until that request has failed.
-fn wait(shared: &Rc<Shared>, key: Rc<[u8]>, failure: Rc<Cell<u16>>) -> impl Future<Output = ()> {
-    let cache = shared.cache.clone();
-    poll_fn(move |cx| match cache.asked.borrow_mut().get_mut(&key) {
-        Some(asking) if failure.get() == 0 => {
-            asking.waiting.push(cx.waker().clone());
-            Poll::Pending
-        }
-        _ => Poll::Ready(()),
     })
 }
 

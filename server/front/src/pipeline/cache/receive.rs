@@ -125,6 +125,7 @@ pub fn receive(
     );
     match terms {
         Ok(terms) if fits => {
+            fill_lock.note_variant(&terms.vary);
             let page = Page {
                 status,
                 lines: kept_lines(&dated(own_lines(&head.lines, lines), now), rules),
