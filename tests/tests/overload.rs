@@ -308,6 +308,41 @@ fn server_out_of_descriptors_closes_idle_connections_and_says_so_once() {
     server.rebase();
 }
 
+#[test]
+fn clients_that_send_nothing_make_room_and_those_that_have_begun_a_request_do_not() {
+    let server = Server::builder()
+        .file("htdocs/file.txt", "text")
+        .conf("MaxConnections 20\nRequestReadTimeout header=60\n")
+        .start();
+    let open = |count: u64| {
+        let is = || server.status()["front"]["open_connections"].as_u64() == Some(count);
+        assert!(eventually(PATIENCE, is), "{}", server.status()["front"]);
+    };
+    let mut begun: Vec<_> = (0..5).map(|_| server.connect()).collect();
+    for connection in &mut begun {
+        connection.write(b"GET /file.txt HTTP/1.1\r\nHo");
+    }
+    open(5);
+    let mut silent: Vec<_> = (0..15).map(|_| server.connect()).collect();
+    open(20);
+    let mut kept = Vec::new();
+    for number in 0..30 {
+        let mut connection = server.connect();
+        let answer = connection.send(&Request::get("/file.txt"));
+        let status = answer.map(|answer| answer.status);
+        assert!(matches!(status, Ok(200)), "connection {number}: {status:?}");
+        kept.push(connection);
+    }
+    for connection in &mut begun {
+        connection.write(b"st: localhost\r\n\r\n");
+        let answer = connection.read_answer("GET").expect("an answer");
+        assert_eq!(answer.expect(200), "text");
+    }
+    assert!(silent
+        .iter_mut()
+        .all(|connection| connection.is_closed_by_server()));
+}
+
 /// If the response was sent before the request has ended, the end wakes no connection and the front
 /// goes on sleeping. Requests that the worker gets meanwhile must still be answered when they are
 /// done, and not only at the next timer tick.

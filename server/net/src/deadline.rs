@@ -16,6 +16,8 @@ const RESTING_SWEEP: Duration = Duration::from_secs(4);
 /// The phase of a connection, named by what the connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// The first byte of a new connection.
+    Fresh,
     /// The next request.
     Idle,
     /// The rest of a head.
@@ -33,7 +35,8 @@ pub enum Phase {
 /// Why a sleeping connection was woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {
-    /// The phase took too long.
+    /// The phase took too long, or the server needs room for another connection and the client has
+    /// sent nothing yet.
     TimedOut,
     /// The connection must close when it is idle, because the server stops or needs room for
     /// another connection.
@@ -54,11 +57,13 @@ pub struct Deadline {
     leaving: Cell<bool>,
     /// The index of this deadline in the registry.
     place: Cell<usize>,
+    /// How many connections have been entered into the registry before.
+    number: u64,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Deadline {
-    fn new(now: Duration) -> Deadline {
+    fn new(now: Duration, number: u64) -> Deadline {
         Deadline {
             phase: Cell::new(Phase::Head),
             until: Cell::new(Duration::MAX),
@@ -66,6 +71,7 @@ impl Deadline {
             interrupt: Cell::new(None),
             leaving: Cell::new(false),
             place: Cell::new(0),
+            number,
             waker: RefCell::new(None),
         }
     }
@@ -80,6 +86,20 @@ impl Deadline {
         if self.interrupt.get() == Some(Interrupt::TimedOut) {
             self.interrupt
                 .set(self.leaving.get().then_some(Interrupt::Drain));
+        }
+    }
+
+    /// Notes that the client of a new connection has sent a byte. The time limit stays. If the
+    /// connection was to make room, it goes on.
+    #[inline]
+    pub fn note_first_byte(&self) {
+        if self.phase.get() == Phase::Fresh {
+            self.phase.set(Phase::Head);
+            let has_passed = self.until.get() == Duration::MAX;
+            if self.interrupt.get() == Some(Interrupt::TimedOut) && !has_passed {
+                self.interrupt
+                    .set(self.leaving.get().then_some(Interrupt::Drain));
+            }
         }
     }
 
@@ -124,6 +144,8 @@ pub struct Registry {
     /// rest.
     is_resting: Cell<bool>,
     entered: tokio::sync::Notify,
+    /// How many connections have been entered.
+    count: Cell<u64>,
 }
 
 impl Registry {
@@ -150,7 +172,9 @@ impl Registry {
             clock.advance();
             self.entered.notify_one();
         }
-        let deadline = Rc::new(Deadline::new(clock.tick()));
+        let number = self.count.get();
+        self.count.set(number + 1);
+        let deadline = Rc::new(Deadline::new(clock.tick(), number));
         let mut deadlines = self.deadlines.borrow_mut();
         deadline.place.set(deadlines.len());
         deadlines.push(deadline.clone());
@@ -183,24 +207,28 @@ impl Registry {
         }
     }
 
-    /// Asks the connection that has been idle longest to close. Returns false if no connection is
-    /// idle.
+    /// Asks the connection that has waited longest for a request to close. Returns false if no
+    /// connection is idle: if each client has sent a part of a request or waits for a response.
     pub fn dismiss_idle(&self) -> bool {
         let deadlines = self.deadlines.borrow();
-        let idle = |deadline: &&Rc<Deadline>| {
-            deadline.phase.get() == Phase::Idle && deadline.interrupt.get().is_none()
+        let waits = |deadline: &&Rc<Deadline>| {
+            matches!(deadline.phase.get(), Phase::Fresh | Phase::Idle)
+                && deadline.interrupt.get().is_none()
         };
-        match deadlines
-            .iter()
-            .filter(idle)
-            .min_by_key(|deadline| deadline.since.get())
-        {
-            Some(deadline) => {
-                deadline.raise(Interrupt::Drain);
-                true
-            }
-            None => false,
-        }
+        // The clock is coarse. Of the connections of one tick, the one that was accepted first
+        // closes.
+        let waiting = deadlines.iter().filter(waits);
+        let longest = waiting.min_by_key(|deadline| (deadline.since.get(), deadline.number));
+        let Some(deadline) = longest else {
+            return false;
+        };
+        deadline.raise(match deadline.phase.get() {
+            // A stop of the server does not close such a connection, because a request may be on
+            // its way.
+            Phase::Fresh => Interrupt::TimedOut,
+            _ => Interrupt::Drain,
+        });
+        true
     }
 
     /// Completes when no connection is open.
@@ -257,5 +285,44 @@ mod tests {
         assert_eq!(guard.poll_interrupt(cx), None, "not while it works");
         guard.enter(&clock, Phase::Idle, Duration::MAX);
         assert_eq!(guard.poll_interrupt(cx), Some(Interrupt::Drain));
+    }
+
+    #[test]
+    fn the_longest_waiting_connection_makes_room_unless_its_client_has_sent_a_byte() {
+        let clock = Clock::new();
+        let registry = Rc::new(Registry::default());
+        let cx = &mut Context::from_waker(Waker::noop());
+        let guards: Vec<_> = (0..4).map(|_| registry.enter(&clock)).collect();
+        let phases = [Phase::Work, Phase::Fresh, Phase::Fresh, Phase::Idle];
+        for (guard, phase) in guards.iter().zip(phases) {
+            guard.enter(&clock, phase, Duration::from_secs(9));
+        }
+        guards[1].note_first_byte();
+        let told = |cx: &Context<'_>| -> Vec<_> {
+            guards
+                .iter()
+                .map(|guard| guard.poll_interrupt(cx))
+                .collect()
+        };
+        assert!(registry.dismiss_idle());
+        let late = Some(Interrupt::TimedOut);
+        assert_eq!(told(cx), [None, None, late, None]);
+        assert!(registry.dismiss_idle());
+        assert_eq!(told(cx), [None, None, late, Some(Interrupt::Drain)]);
+        assert!(!registry.dismiss_idle(), "nobody else is idle");
+        guards[2].note_first_byte();
+        assert_eq!(told(cx)[2], None, "the request has come before the close");
+    }
+
+    #[test]
+    fn a_byte_after_the_time_limit_does_not_lift_the_limit() {
+        let clock = Clock::new();
+        let registry = Rc::new(Registry::default());
+        let guard = registry.enter(&clock);
+        let cx = &mut Context::from_waker(Waker::noop());
+        guard.enter(&clock, Phase::Fresh, Duration::ZERO);
+        registry.sweep(SWEEP * 2);
+        guard.note_first_byte();
+        assert_eq!(guard.poll_interrupt(cx), Some(Interrupt::TimedOut));
     }
 }

@@ -451,3 +451,39 @@ fn key_that_only_root_may_read_is_used_by_a_server_of_another_user_and_after_a_r
     assert!(came, "{}", server.log.text());
     assert_eq!(Client::shown(&server), Some(own.der()));
 }
+
+/// Opens a connection whose client sends nothing after the handshake. `protocol`: what ALPN offers.
+fn silent_after_handshake(server: &Server, protocol: &str) -> (TcpStream, ClientConnection) {
+    let mut client = Client::plain();
+    client.0.alpn_protocols = vec![protocol.into()];
+    let name = ServerName::try_from("site.example").expect("a name");
+    let mut connection = ClientConnection::new(Arc::new(client.0), name).expect("a client");
+    let mut socket = TcpStream::connect(server.address).expect("a connection");
+    while connection.is_handshaking() {
+        connection.complete_io(&mut socket).expect("a handshake");
+    }
+    (socket, connection)
+}
+
+#[test]
+fn clients_that_send_nothing_before_or_after_the_handshake_make_room() {
+    let own = Pair::of("site.example");
+    let server = secure(&own).conf("MaxConnections 9\n").start();
+    let open = || server.status()["front"]["open_connections"].as_u64();
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        held.push(silent_after_handshake(&server, "http/1.1"));
+        held.push(silent_after_handshake(&server, "h2"));
+    }
+    let silent: Vec<TcpStream> = (0..3)
+        .map(|_| TcpStream::connect(server.address).expect("a connection"))
+        .collect();
+    assert!(eventually(PATIENCE, || open() == Some(9)), "{:?}", open());
+    for number in 0..12 {
+        let asked = Client::plain().ask(&server, "/page.html");
+        let (page, _) = asked.unwrap_or_else(|error| panic!("request {number}: {error}"));
+        assert!(page.ends_with("a page"), "{page}");
+        held.push(silent_after_handshake(&server, "h2"));
+    }
+    drop((held, silent));
+}

@@ -133,7 +133,9 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 10_000_000,
             },
-            "The most open client connections.",
+            "The most open client connections. A further connection closes the one that has waited \
+             longest for its client's next request, or its first byte. If every client has sent a \
+             part of a request or waits for a response, the further connection gets 503.",
             |target, arguments| {
                 target.site.limits.connections = arguments.number_usize()?;
                 Ok(())

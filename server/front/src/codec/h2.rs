@@ -60,9 +60,11 @@ where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     let site = shared.site();
+    let is_silent = takeover.bytes.is_empty();
     let io = CoalescingIo::new(takeover.bytes, takeover.socket, FloodGuard::new(PREFACE));
     let guard = takeover.guard;
-    guard.enter(&shared.clock, Phase::Head, site.limits.header_timeout);
+    let phase = if is_silent { Phase::Fresh } else { Phase::Head };
+    guard.enter(&shared.clock, phase, site.limits.header_timeout);
     let mut handshake = pin!(builder(&site.limits).handshake(io.clone()));
     let connection = poll_fn(|cx| match handshake.as_mut().poll(cx) {
         Poll::Ready(connection) => Poll::Ready(connection.ok()),

@@ -63,9 +63,10 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     }
 }
 
-/// Admits a connection. If `MaxConnections` are open, an idle connection is closed. If none is
-/// idle, the client is answered with 503 at once. In the socket's backlog, the client would wait
-/// without knowing why, and a balancer would keep sending requests.
+/// Admits a connection. If `MaxConnections` are open, the connection that has waited longest for a
+/// request is closed. If none waits for a request, the client is answered with 503 at once. In the
+/// socket's backlog, the client would wait without knowing why, and a balancer would keep sending
+/// requests.
 fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
     let counts = &shared.stats.counts;
     counts.connections.set(counts.connections.get() + 1);
@@ -198,7 +199,7 @@ async fn serve_proxied(
 ) {
     let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.header_timeout;
-    guard.enter(&shared.clock, Phase::Head, limit);
+    guard.enter(&shared.clock, Phase::Fresh, limit);
     let read = proxied::read_header(&mut socket, &guard, &mut peer).await;
     if let Err(reason) = read {
         let text = format!(
@@ -227,7 +228,7 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
     };
     let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.handshake_timeout;
-    guard.enter(&shared.clock, Phase::Head, limit);
+    guard.enter(&shared.clock, Phase::Fresh, limit);
     let threads = &shared.connections.threads;
     match tls::accept(&hosts, greeting, socket, &guard, threads).await {
         Ok((stream, session)) => {

@@ -44,6 +44,7 @@ pub async fn accept(
     threads: &ComputeThreads,
 ) -> Result<(TlsStream<TcpStream>, Session), Refusal> {
     let first = before_deadline(guard, first_byte(&socket)).await?;
+    guard.note_first_byte();
     match first.map_err(refusal_of)? {
         None => return Err(Refusal::Failed(None)),
         Some(HANDSHAKE) => {}

@@ -89,7 +89,7 @@ impl<S: Stream> Connection<S> {
     pub fn new(shared: Rc<Shared>, socket: S, peer: Peer, guard: ConnectionGuard) -> Connection<S> {
         guard.enter(
             &shared.clock,
-            Phase::Head,
+            Phase::Fresh,
             shared.site().limits.header_timeout,
         );
         Connection {

@@ -108,7 +108,10 @@ impl<S: Stream> Connection<S> {
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<Filled, Gone>> {
         match self.input.poll_fill(cx, &mut self.socket) {
             Poll::Ready(Ok(0)) => return Poll::Ready(Ok(Filled::End)),
-            Poll::Ready(Ok(_)) => return Poll::Ready(Ok(Filled::Some)),
+            Poll::Ready(Ok(_)) => {
+                self.guard.note_first_byte();
+                return Poll::Ready(Ok(Filled::Some));
+            }
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
             Poll::Pending => {}
         }
