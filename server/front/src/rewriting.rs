@@ -6,13 +6,13 @@ mod cookie;
 mod outcome;
 mod target;
 
-use crate::request::canonical::has_scheme;
 use crate::request::rule_state::RuleState;
 use crate::request::variables::{ExpressionVariables, Match};
 use conditions::OwnedMatch;
 use mehari_config::{Flags, Groups, RewriteRule, Rewriting, VariableSource};
 use outcome::expanded;
 use std::sync::Arc;
+use target::is_external;
 
 /// The most rules that are evaluated for a request, repetitions by `[N]` included.
 const MOST_RUNS: u32 = 100_000;
@@ -109,7 +109,7 @@ impl Run<'_> {
                 None => at += 1 + flags.skip as usize,
             }
         }
-        if let Some((status, no_escape)) = leaving.filter(|_| has_scheme(&self.subject)) {
+        if let Some((status, no_escape)) = leaving.filter(|_| is_external(&self.subject)) {
             let is_plain = no_escape || self.query == sent_query;
             return self.redirect(status, no_escape, is_plain);
         }
@@ -171,7 +171,7 @@ impl Run<'_> {
             if start.len() > 1 && start[1..].contains(&b'/'))
             || flags.any_start;
         self.take_query(&mut target, flags);
-        let leaves = rule.back_end.is_none() && (status.is_some() || has_scheme(&target));
+        let leaves = rule.back_end.is_none() && (status.is_some() || is_external(&target));
         let is_escaped = leaves && !flags.no_escape;
         // A blank or a control character would later stand unescaped in request heads.
         if !is_escaped && self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {

@@ -5,9 +5,8 @@ use crate::request::variables::ExpressionVariables;
 use mehari_config::{BackEndStart, Flags, Piece, Text};
 use mehari_text::percent;
 
-use super::target::{escape_target, with_query};
+use super::target::{escape_target, is_external, with_query};
 use super::{Applied, Rewritten, Run};
-use crate::request::canonical::has_scheme;
 
 impl Run<'_> {
     /// Moves the text behind a `?` of the target into the query. It replaces the earlier query or
@@ -55,7 +54,7 @@ impl Run<'_> {
 
     /// Notes a redirect to an external address. A later rule may change it.
     pub(super) fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
-        let target = if has_scheme(&target) || target.starts_with(b"/") {
+        let target = if is_external(&target) || target.starts_with(b"/") {
             target
         } else {
             [self.base, &target].concat()
@@ -81,7 +80,6 @@ impl Run<'_> {
         };
         let has_query = self.has_query || !query.is_empty();
         location = with_query(location, has_query.then_some(&query));
-        location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
         Rewritten::Redirect { status, location }
     }
 }

@@ -12,20 +12,32 @@ pub(super) fn with_query(mut target: Vec<u8>, query: Option<&[u8]>) -> Vec<u8> {
     target
 }
 
-/// Escapes the path of a target. Scheme, host and fragment stay as they are.
+/// The scheme behind which no host follows.
+const MAIL: &[u8] = b"mailto:";
+
+/// Whether a target leads to another server or to another protocol.
+pub(super) fn is_external(target: &[u8]) -> bool {
+    has_scheme(target) || is_mail(target)
+}
+
+fn is_mail(target: &[u8]) -> bool {
+    let start = target.get(..MAIL.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(MAIL))
+}
+
+/// Escapes the path of a target. Scheme and host stay as they are. As in Apache, `#` is escaped
+/// too, because a client's text may contain this byte.
 pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
     let start = if has_scheme(target) {
         let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
         memchr::memchr(b'/', &target[host..]).map_or(target.len(), |at| host + at)
+    } else if is_mail(target) {
+        MAIL.len()
     } else {
         0
     };
     let (host, path) = target.split_at(start);
-    let (path, fragment) = match memchr::memchr(b'#', path) {
-        Some(at) => path.split_at(at),
-        None => (path, &[][..]),
-    };
-    [host, &percent::encode_path(path), fragment].concat()
+    [host, &percent::encode_path(path)].concat()
 }
 
 /// Whether a rule has made a hidden name from the client's text. For example, `^/x(.*) /$1` makes

@@ -2,11 +2,9 @@
 
 use crate::content::page;
 use crate::pipeline::rules::{Decision, Evaluation};
-use crate::request::canonical::{absolute, has_scheme};
+use crate::request::canonical::absolute;
 use crate::request::Request;
-use mehari_config::{
-    is_url, LogLevel, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text,
-};
+use mehari_config::{is_url, LogLevel, Matched, Nothing, RedirectRule, Rest, Settings, Text};
 use mehari_text::percent;
 use std::sync::Arc;
 
@@ -23,7 +21,7 @@ impl Evaluation<'_> {
         let Some(to) = &rule.to else {
             return Some(Decision::Status(Some(settings.clone()), rule.status));
         };
-        let target = target(rule, to, rest, path);
+        let target = target(to, rest, path);
         Some(self.redirected_to(settings, rule.status, target))
     }
 
@@ -68,22 +66,16 @@ impl Evaluation<'_> {
 }
 
 /// Returns the target to which a rule redirects the path.
-fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8> {
+fn target(to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8> {
     let groups = match rest {
-        Rest::Behind(rest) => return [to.of(&Nothing), percent::encode_path(rest)].concat(),
+        Rest::Behind(rest) => return [to.of(&Nothing), escaped_path(rest)].concat(),
         Rest::Groups(groups) => groups,
     };
     let variables = Matched {
         variables: &Nothing,
         groups: Some((path.into(), *groups)),
     };
-    let mut target = to.of(&variables);
-    target.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-    if matches!(rule.from, RedirectFrom::Match(_)) && !has_scheme(&target) {
-        escaped_but_query(&target)
-    } else {
-        target
-    }
+    escaped(&to.of(&variables))
 }
 
 /// Returns the path with the query. An empty query is kept if the request has an empty query too.
@@ -95,41 +87,35 @@ pub fn joined(request: &Request<'_>, path: &[u8], query: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Escapes the target of a redirect as Apache does. Of the query and the fragment, only bytes that
-/// may not stand in a field are escaped.
+/// Escapes the target of a redirect as Apache does: its path, and not its query or fragment.
 pub(super) fn escaped(target: &[u8]) -> Vec<u8> {
     let end = memchr::memchr2(b'?', b'#', target).unwrap_or(target.len());
-    let mut escaped = Vec::with_capacity(target.len());
-    for &byte in &target[..end] {
-        if percent::OF_PATHS.has(byte) {
+    [&escaped_path(&target[..end]), &target[end..]].concat()
+}
+
+/// Escapes a path with lower-case digits, as Apache does.
+fn escaped_path(path: &[u8]) -> Vec<u8> {
+    escaped_unless(|byte| percent::OF_PATHS.has(byte), path)
+}
+
+fn escaped_unless(may_stand: impl Fn(u8) -> bool, bytes: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        if may_stand(byte) {
             escaped.push(byte)
         } else {
             percent::push_lower(byte, &mut escaped)
-        }
-    }
-    for &byte in &target[end..] {
-        if byte.is_ascii_control() || byte == b' ' {
-            percent::push_lower(byte, &mut escaped)
-        } else {
-            escaped.push(byte)
         }
     }
     escaped
 }
 
-fn escaped_but_query(target: &[u8]) -> Vec<u8> {
-    match memchr::memchr(b'?', target) {
-        Some(at) => [&percent::encode_path(&target[..at]), &target[at..]].concat(),
-        None => percent::encode_path(target),
-    }
-}
-
+/// Returns the redirect. Bytes that may not stand in a field are escaped.
 pub(in crate::pipeline) fn redirected(
     settings: Arc<Settings>,
     status: u16,
     location: Vec<u8>,
 ) -> Decision {
-    let mut location = location;
-    location.retain(|byte| *byte > b' ' && *byte != 0x7f);
+    let location = escaped_unless(|byte| byte > b' ' && byte != 0x7f, &location);
     Decision::Answer(settings, page::redirect(status, &location))
 }
