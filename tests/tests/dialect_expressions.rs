@@ -401,3 +401,50 @@ fn other_paths_are_admitted_by_their_access_rules_as_in_apache() {
     }
     assert_eq!(pair.get("/page.html").field("u-far"), None);
 }
+
+const GROUPS: &str = r#"
+    RewriteEngine On
+    RewriteCond expr "%{HTTP:X-A} =~ /^(.)(.)/"
+    RewriteRule ^/one - [E=ONE:%1-%2-$0]
+    RewriteCond %{HTTP:X-B} ^(.)
+    RewriteCond expr "%{HTTP:X-A} =~ /(.)$/ || true"
+    RewriteRule ^/two - [E=TWO:%1]
+    RewriteCond %{HTTP:X-B} ^(.)
+    RewriteCond expr "!(%{HTTP:X-A} =~ /^z(.)/)"
+    RewriteRule ^/three - [E=THREE:%1]
+    RewriteCond expr "%{HTTP:X-A} =~ /^(.)/ && %{HTTP:X-B} =~ /(.)$/"
+    RewriteCond expr "%{HTTP:X-A} == '%1%1'" [OR]
+    RewriteCond %1 !^$
+    RewriteRule ^/four - [E=FOUR:%1]
+    RewriteCond expr "%{HTTP:X-A} =~ /^(.)/ && %{HTTP:X-B} == 'never'" [OR]
+    RewriteCond %{HTTP:X-B} (.)$
+    RewriteRule ^/five - [E=FIVE:%1]
+    SetEnvIfExpr "%{HTTP:X-A} =~ /^(.)(.)/" SIX=$2$1 SEVEN=$0
+    SetEnvIfExpr "%{HTTP:X-A} =~ /^(.)/ && %{HTTP:X-B} =~ /(.)$/" EIGHT=<$1>
+    <Location />
+        SetEnvIfExpr "%{HTTP:X-B} =~ /(..)$/" NINE=<$1>
+    </Location>
+    Header always set X-Seen "%{ONE}e %{TWO}e %{THREE}e %{FOUR}e %{FIVE}e %{SIX}e %{SEVEN}e %{EIGHT}e %{NINE}e"
+"#;
+
+#[test]
+fn groups_of_an_expression_are_those_of_apache() {
+    let site = || {
+        Server::builder()
+            .file("htdocs/page.html", "page")
+            .conf(GROUPS)
+    };
+    let mut pair = Pair::start(site);
+    for path in ["/one", "/two", "/three", "/four", "/five"] {
+        for (a, b) in [
+            ("", ""),
+            ("ab", "cd"),
+            ("zz", "xy"),
+            ("q", "never"),
+            ("aa", "a"),
+        ] {
+            let request = Request::get(path).field("X-A", a).field("X-B", b);
+            pair.send(&request);
+        }
+    }
+}

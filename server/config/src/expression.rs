@@ -9,7 +9,7 @@ use parse::Dialect;
 
 use crate::network::Network;
 use crate::text::{Matched, Piece, Text, VariableSource};
-use crate::{glob, Pattern};
+use crate::{glob, Groups, Pattern};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -159,11 +159,19 @@ impl Expression {
     /// Evaluates the expression, and notes the fields of the request that the evaluation reads. It
     /// stops as soon as the outcome is known.
     pub fn holds(&self, variables: &dyn VariableSource) -> bool {
+        self.evaluate(variables).0
+    }
+
+    /// Evaluates the expression. Returns the text and the groups of the last pattern that has
+    /// matched, too.
+    pub fn evaluate(&self, variables: &dyn VariableSource) -> (bool, Option<(Vec<u8>, Groups)>) {
         let mut noted = Noted(Matched {
             variables,
             groups: None,
         });
-        holds(&self.root, &mut noted)
+        let holds = holds(&self.root, &mut noted);
+        let groups = noted.0.groups;
+        (holds, groups.map(|(text, groups)| (text.to_vec(), groups)))
     }
 }
 

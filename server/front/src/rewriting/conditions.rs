@@ -112,10 +112,10 @@ fn check(
     variables: &ExpressionVariables,
 ) -> (bool, Option<OwnedMatch>) {
     let subject = condition.subject.of(variables);
-    let (holds, groups) = match &condition.check {
+    let (holds, matched) = match &condition.check {
         Check::Match(pattern) => {
             let groups = pattern.groups(&subject);
-            (groups.is_some(), groups)
+            (groups.is_some(), groups.map(|groups| (subject, groups)))
         }
         Check::File(test) => (
             test.passes(&subject, variables as &dyn VariableSource),
@@ -123,14 +123,11 @@ fn check(
         ),
         Check::Path => (variables.admits(&subject, None), None),
         Check::Compare(comparison) => (comparison.holds(&subject), None),
-        Check::Expression(expression) => (expression.holds(variables), None),
+        Check::Expression(expression) => expression.evaluate(variables),
     };
-    let groups = groups.filter(|_| !condition.negated);
+    let matched = matched.filter(|_| holds && !condition.negated);
     (
         holds != condition.negated,
-        groups.map(|groups| OwnedMatch {
-            text: subject,
-            groups,
-        }),
+        matched.map(|(text, groups)| OwnedMatch { text, groups }),
     )
 }

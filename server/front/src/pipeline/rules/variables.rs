@@ -4,7 +4,7 @@ use super::Evaluation;
 use crate::request::rule_state::RuleState;
 use crate::request::variables::{ExpressionVariables, Match};
 use crate::routing::Route;
-use mehari_config::{Groups, Phase, Piece, VariableRule, VariableSource, When};
+use mehari_config::{Phase, Piece, VariableRule, VariableSource, When};
 use std::sync::Arc;
 
 impl Evaluation<'_> {
@@ -26,12 +26,12 @@ impl Evaluation<'_> {
             }
             let (text, groups) = match &rule.when {
                 When::Expression(expression) => {
-                    let holds = expression.holds(&variables);
+                    let (holds, matched) = expression.evaluate(&variables);
                     varying.extend(variables.varying.take());
                     if !holds {
                         continue;
                     }
-                    (Vec::new(), Groups::default())
+                    matched.unwrap_or_default()
                 }
                 When::Attribute(name, pattern) => {
                     let text = attribute(name, &variables);
