@@ -410,3 +410,84 @@ fn query_of_an_index_or_a_fallback_comes_before_that_of_the_request_as_in_apache
         assert!(seen[0].0 < 400, "{target}: {seen:?}");
     }
 }
+
+const OF_SLASHES: &str = "
+    RewriteEngine On
+    RewriteRule ^/forbidden - [F]
+    RewriteRule ^/moved http://elsewhere.example/ [R]
+    RewriteRule ^/mapped /page.html
+    Redirect /gone/ http://elsewhere.example/
+    ErrorDocument 404 /page.html
+    <Directory @ROOT@/htdocs>
+        AllowOverride All
+    </Directory>
+    <Directory @ROOT@/htdocs/denied>
+        Require all denied
+    </Directory>
+    <Location /redirected>
+        Redirect http://elsewhere.example/
+    </Location>
+    <Location /guarded>
+        AuthType Basic
+        AuthName A
+        AuthUserFile @ROOT@/users
+        Require valid-user
+    </Location>
+    <Location /handled>
+        SetHandler modperl
+        PerlResponseHandler Echo
+    </Location>
+    <Location /checked>
+        PerlAccessHandler Echo::refuse
+    </Location>
+    ScriptAlias /cgi @ROOT@/cgi
+    <Perl>
+        package Echo;
+        sub handler { 0 }
+        sub refuse { 403 }
+    </Perl>
+";
+
+#[test]
+fn an_encoded_slash_is_refused_before_any_rule_is_asked_as_in_apache() {
+    let site = || {
+        Server::builder()
+            .file("users", "")
+            .file("htdocs/page.html", "page")
+            .file("htdocs/denied/page.html", "page")
+            .file(
+                "htdocs/ruled/.htaccess",
+                "RewriteEngine On\nRewriteRule ^ - [F]\n",
+            )
+            .file(
+                "htdocs/left/.htaccess",
+                "RewriteEngine On\nRewriteRule ^ http://elsewhere.example/ [R]\n",
+            )
+            .file("cgi/where.pl", WHERE)
+            .conf(OF_SLASHES)
+    };
+    let mut pair = Pair::start(site);
+    for folder in [
+        "forbidden",
+        "moved",
+        "mapped",
+        "gone",
+        "denied",
+        "redirected",
+        "guarded",
+        "handled",
+        "checked",
+        "cgi/where.pl",
+        "page.html",
+        "ruled",
+        "left",
+        "none",
+    ] {
+        for end in ["%2Fx", "/a%2fb"] {
+            for method in ["GET", "POST", "PUT"] {
+                let answer = pair.send(&Request::new(method, &format!("/{folder}{end}")));
+                assert_eq!(answer.expect(404), "page", "{method} /{folder}{end}");
+            }
+        }
+    }
+}

@@ -63,8 +63,8 @@ impl Evaluation<'_> {
                 Some(Decision::Led(_)) => is_mapped(&decided(rule_state)),
                 Some(_) => false,
             };
-            if let (true, Some(_)) = (stays, &redirected) {
-                return Ok(redirected);
+            if let (true, Some(redirected)) = (stays, redirected) {
+                return Ok(Some(self.unless_refused(&path, redirected)));
             }
             if let Some(decision) = decision {
                 return Ok(Some(decision));
@@ -84,7 +84,17 @@ impl Evaluation<'_> {
                 state.mapping.take_virtual(mapped);
             }
         }
-        Ok(redirect)
+        Ok(redirect.map(|redirect| self.unless_refused(&path, redirect)))
+    }
+
+    /// Returns the decision of a rule, or 404 if the path contains `%2F` and the host does not
+    /// allow this.
+    fn unless_refused(&self, path: &Path, decision: Decision) -> Decision {
+        if self.host.mapping.refuses(path.encoded_slash) {
+            Decision::Status(None, 404)
+        } else {
+            decision
+        }
     }
 
     /// Calls `with`, and notes what it changes if the stage is evaluated again after Perl's
@@ -131,13 +141,11 @@ impl Evaluation<'_> {
             Err(need) => return Some(Decision::Needs(need)),
         };
         let (destination, new, query) = match rewritten {
-            // No rule may turn a `%2F` into a slash where the host does not allow it.
-            Rewritten::Proxy { .. } | Rewritten::Path { .. }
-                if host.mapping.refuses(path.encoded_slash) =>
-            {
+            Rewritten::Unchanged => return None,
+            // As in Apache, such a path is refused before any rule is asked.
+            _ if host.mapping.refuses(path.encoded_slash) => {
                 return Some(Decision::Status(None, 404))
             }
-            Rewritten::Unchanged => return None,
             Rewritten::Status(status) => return Some(Decision::Status(None, status)),
             Rewritten::Redirect { status, location } => {
                 return Some(redirected(host.base_settings(), status, location));

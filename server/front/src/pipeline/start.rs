@@ -15,7 +15,7 @@ use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
 use crate::request::rule_state::ClientIdentity;
 use crate::request::trace::MadeParent;
 use crate::request::{canonical, trace, Fields, Request};
-use crate::routing::{self, MovedFolder, Route, RouteOutcome, DENIED, HIDDEN};
+use crate::routing::{self, MovedFolder, Route, RouteOutcome, DENIED, ENCODED_SLASH, HIDDEN};
 use crate::shared::Shared;
 use mehari_config::{
     Handler, LimitedResource, LogLevel, PlaceRules, Rung, Settings, Site, CONSOLE,
@@ -160,7 +160,9 @@ pub fn start_without_perl(
                 }
                 _ => &NO_FILE,
             };
-            let is_missing_file = problem.status == 404 && route.handler == Handler::File;
+            let is_missing_file = problem.status == 404
+                && *problem != ENCODED_SLASH
+                && route.handler == Handler::File;
             let is_first = request.error().is_none();
             match crate::handlers::file::without_content(request) {
                 Some(answer) if is_missing_file && is_first => {

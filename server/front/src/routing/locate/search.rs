@@ -19,7 +19,7 @@ use crate::routing::mapping::{map, Mapping};
 use crate::routing::walk::{self, ExistingPath, WalkedPath};
 use crate::routing::{program, proxied, variants, ActedFor, Acting, LedTo, Route, RouteOutcome};
 use folder::Lead;
-use mehari_config::{Forced, Handler, Host, RequestPlace, Settings, Site};
+use mehari_config::{Forced, Handler, Host, Proxied, RequestPlace, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -224,6 +224,10 @@ impl<'s> Search<'s> {
             by_rule,
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
+        if self.host.mapping.refuses(path.encoded_slash) && !self.is_given_on(&settings, &path) {
+            // As in Apache, no section and no rule of a folder concerns such a path.
+            return Ok(self.refused(self.host.base_settings(), ENCODED_SLASH));
+        }
         let is_page_of_place = self
             .error_of
             .is_some_and(|of| !settings.are_checked_behind(of));
@@ -237,9 +241,6 @@ impl<'s> Search<'s> {
             settings.handlers.set.clone()
         {
             let is_perl = matches!(handler, Handler::Perl { .. });
-            if is_perl && self.host.mapping.refuses(path.encoded_slash) {
-                return Ok(self.refused(settings, ENCODED_SLASH));
-            }
             if is_perl && self.lacks_slash(&settings, &path, &mapped) {
                 return Ok(self.with_slash(settings, &path, mapped));
             }
@@ -264,17 +265,8 @@ impl<'s> Search<'s> {
                 ..self.refused(settings, NOT_FOUND)
             });
         }
-        let proxied = proxied::pass(&self.host.mapping.passes, &path).or_else(|| {
-            match &settings.handlers.set {
-                Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
-                _ => None,
-            }
-        });
-        if let Some(proxied) = proxied {
+        if let Some(proxied) = self.back_end(&settings, &path) {
             return self.proxied(settings, proxied, path, mapped);
-        }
-        if self.host.mapping.refuses(path.encoded_slash) {
-            return Ok(self.refused(settings, ENCODED_SLASH));
         }
         // All of a file that rules have chosen may be PATH_INFO, as in Apache.
         let chosen = if by_rule {
@@ -306,6 +298,21 @@ impl<'s> Search<'s> {
             }
             _ => Ok(self.refused(settings, DENIED)),
         }
+    }
+
+    /// Returns the back end of `ProxyPass` or `SetHandler` that responds at the path.
+    fn back_end(&self, settings: &Settings, path: &Path) -> Option<Arc<Proxied>> {
+        let by_handler = || match &settings.handlers.set {
+            Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
+            _ => None,
+        };
+        proxied::pass(&self.host.mapping.passes, path).or_else(by_handler)
+    }
+
+    /// Whether a back end or an application gets the path, and itself decides about its `%2F`.
+    fn is_given_on(&self, settings: &Settings, path: &Path) -> bool {
+        matches!(settings.handlers.set, Some(Handler::Psgi(_)))
+            || self.back_end(settings, path).is_some()
     }
 
     /// Whether the path is that of an existing folder, without the final slash. As in Apache, such
