@@ -159,8 +159,8 @@ fn auto_rewinds_what_it_can_and_has_room_for() {
     assert_eq!(tight.log.count("runs as on the rung `fork`"), 0);
 }
 
-/// Without enough templates, each request would start one, and end the template that has been unused
-/// longest.
+/// Without enough templates, each request would start one, and end the template that has been
+/// unused longest.
 #[test]
 fn workers_keep_the_processes_of_many_scripts() {
     const SCRIPTS: usize = 40;
