@@ -81,7 +81,7 @@ fn every_row_refuses_a_wrong_value_and_names_its_position() {
 
 #[test]
 fn every_row_that_needs_arguments_refuses_an_empty_list() {
-    let takes_none = |row: &Directive| matches!(row.shape, Shape::Words { most: 0, .. });
+    let takes_none = |row: &Directive| matches!(row.shape, Shape::Words { least: 0, .. });
     let takes_some = |row: &&Directive| row.ignored.is_none() && !takes_none(row);
     for row in Directive::all().filter(takes_some) {
         let text = match row.place {

@@ -39,7 +39,7 @@ pub const GROUP: Group = Group {
         .default("Off"),
         Directive::everywhere(
             "IndexOptions",
-            words("[+|-]OPTION...", 1, ANY),
+            words("[+|-]OPTION...", 0, ANY),
             "ShowForbidden: listings have the entries that the client may not read. Other options \
              have no effect, because listings are plain: names, dates and sizes, sorted by name.",
             options,

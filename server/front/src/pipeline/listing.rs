@@ -97,10 +97,14 @@ impl Listing {
         listings.ignores(name.strip_suffix(b"/").unwrap_or(name))
     }
 
-    /// Whether the listing has an entry. What the rules have to find out is known for the next
-    /// entries too.
+    /// Whether the listing has an entry. A name and a password that the rules have found out count
+    /// for the next entries too.
     async fn shows(&self, context: &mut RequestContext, name: &[u8]) -> bool {
         let listings = &self.folder.settings.files.listings;
+        if let Some(state) = &mut context.rule_state {
+            // Each entry may ask the programs of `RewriteMap`.
+            state.looked_up.clear();
+        }
         loop {
             let mut state = context.rule_state.clone();
             let status = match self.placed(name, &mut state) {
