@@ -14,10 +14,12 @@ pub fn upper(bytes: &[u8]) -> String {
 }
 
 fn digits(bytes: &[u8], digits: &[u8; 16]) -> String {
-    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    halves
-        .map(|half| char::from(digits[usize::from(half)]))
-        .collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(char::from(digits[usize::from(byte >> 4)]));
+        text.push(char::from(digits[usize::from(byte & 15)]));
+    }
+    text
 }
 
 /// Returns the 16 lower-case digits of a number. All digits of a half are made at once.
