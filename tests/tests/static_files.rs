@@ -70,6 +70,40 @@ fn unchanged_files_are_sent_without_a_system_call_for_the_disk() {
     assert!(by_name.count() < most, "{}", looks.join("\n"));
 }
 
+/// A compressed neighbour is a file of its own, so the rules may refuse it.
+#[test]
+fn compressed_neighbours_are_sent_only_if_the_client_may_have_them() {
+    let mut builder = Server::builder()
+        .file("outside/secret", "secret")
+        .file("htdocs/own/.htaccess", "<Files *.gz>\nRequire all denied\n</Files>\n")
+        .file("htdocs/links/page.txt", "plain");
+    for folder in ["open", "files", "place", "own"] {
+        builder = builder
+            .file(&format!("htdocs/{folder}/page.txt"), "plain")
+            .file(&format!("htdocs/{folder}/page.txt.gz"), "packed");
+    }
+    let server = builder
+        .conf(
+            "<Directory @ROOT@/htdocs>\nAllowOverride All\nOptions -FollowSymLinks\n</Directory>\n\
+             <Directory @ROOT@/htdocs/files>\n<FilesMatch \\.gz$>\nRequire user nobody\n</FilesMatch>\n</Directory>\n\
+             <LocationMatch ^/place/.*gz$>\nRequire all denied\n</LocationMatch>\n",
+        )
+        .start();
+    let outside = server.site.path("outside/secret");
+    symlink(outside, server.site.path("htdocs/links/page.txt.gz")).expect("a link");
+    for (folder, expected) in [
+        ("open", "packed"),
+        ("files", "plain"),
+        ("place", "plain"),
+        ("own", "plain"),
+        ("links", "plain"),
+    ] {
+        let url = format!("/{folder}/page.txt");
+        let answer = server.send(&Request::get(&url).field("Accept-Encoding", "gzip"));
+        assert_eq!(answer.expect(200), expected, "{url}");
+    }
+}
+
 type Change = fn(&Path, usize);
 
 /// Paths, and code that changes what each path leads to. The next request must see the change.

@@ -43,22 +43,33 @@ struct CodedResource {
 }
 
 impl FileTarget {
-    /// Finds the neighbours of a file. `look` returns the `stat` of a path and may record it.
-    pub fn new(path: CString, stat: &Stat, look: impl Fn(&[u8]) -> Option<Stat>) -> FileTarget {
-        let neighbours = Coding::ALL
-            .into_iter()
-            .filter_map(|coding| Some((coding, neighbour(&path, stat, coding, &look)?)))
-            .collect();
+    /// Makes the target of a file without neighbours.
+    pub fn new(path: CString, stat: &Stat) -> FileTarget {
         FileTarget {
             path,
             identity: Identity::of(stat),
-            neighbours,
+            neighbours: Vec::new(),
             kept: RefCell::default(),
             cold: Cell::new(false),
             waits: Cell::new(false),
             validity: OnceCell::new(),
             codings: Decided::default(),
         }
+    }
+
+    /// Finds the neighbours of the file. `look` returns the `stat` of a path and may record it. If
+    /// `may_send` refuses a neighbour, it is not sent.
+    pub fn find_neighbours(
+        &mut self,
+        stat: &Stat,
+        look: impl Fn(&[u8]) -> Option<Stat>,
+        may_send: impl Fn(&[u8], Coding) -> bool,
+    ) {
+        let found = Coding::ALL.into_iter().filter_map(|coding| {
+            let name = neighbour(&self.path, stat, coding, &look)?;
+            may_send(name.as_bytes(), coding).then_some((coding, name))
+        });
+        self.neighbours = found.collect();
     }
 
     /// Sets the validity of the route's files. `None`: the system does not report changes.

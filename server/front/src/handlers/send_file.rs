@@ -95,9 +95,8 @@ fn roots(host: &Host, settings: &Settings) -> Vec<PathBuf> {
 fn target(real: &Path) -> Result<FileTarget, Problem> {
     let name = CString::new(real.as_os_str().as_bytes()).map_err(|_| MISSING)?;
     let stat = rustix::fs::stat(name.as_c_str()).map_err(|_| MISSING)?;
-    let look = |path: &[u8]| crate::content::stat::stat(path).map(|(_, stat)| stat);
     if crate::content::stat::is_file(&stat) {
-        Ok(FileTarget::new(name, &stat, look))
+        Ok(FileTarget::new(name, &stat))
     } else {
         Err(MISSING)
     }

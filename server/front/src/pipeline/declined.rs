@@ -279,8 +279,7 @@ fn sent_file(
     }
     let found = stat(chosen.path).filter(|(_, found)| is_file(found));
     let answer = found.ok_or(NOT_FOUND).and_then(|(name, found)| {
-        let look = |path: &[u8]| stat(path).map(|(_, found)| found);
-        let target = FileTarget::new(name, &found, look);
+        let target = FileTarget::new(name, &found);
         match error {
             None => file::answer(request, &target, settings, &shared.content.files)
                 .map(|answer| status_page::file_or_document(shared, request, settings, answer)),
@@ -302,8 +301,7 @@ pub fn route_to_page(route: &Route) -> Option<Route> {
         return None;
     }
     let (name, found) = stat(&route.file).filter(|(_, found)| is_file(found))?;
-    let look = |path: &[u8]| stat(path).map(|(_, found)| found);
-    let target = FileTarget::new(name, &found, look);
+    let target = FileTarget::new(name, &found);
     Some(route.to_file(route.file.clone(), target))
 }
 

@@ -56,8 +56,7 @@ pub(super) fn begin(
     let evaluation = Evaluation::new(shared, &request, &site);
     let place = evaluation.settle(Rc::new(found), &mut state).ok()?;
     let (name, found) = stat(file).filter(|(_, found)| is_file(found))?;
-    let look = |path: &[u8]| stat(path).map(|(_, found)| found);
-    let target = FileTarget::new(name, &found, look);
+    let target = FileTarget::new(name, &found);
     let resource = target.resource(None, &place.settings, &shared.content.files);
     let resource = resource.ok()?;
     let is_read = matches!(request.method, b"GET" | b"HEAD" | b"POST");

@@ -24,7 +24,7 @@ use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_text::percent;
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{Access, FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -397,6 +397,23 @@ impl<'s> Search<'s> {
         })
     }
 
+    /// Makes the target of a file, with the compressed neighbours that are as accessible as the file
+    /// itself.
+    fn target(&self, settings: &Settings, path: &Path, name: CString, stat: &Stat) -> FileTarget {
+        let mut target = FileTarget::new(name, stat);
+        let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
+        target.find_neighbours(stat, look, |file, coding| {
+            let url_path = [&path.merged[..], coding.suffix().as_bytes()].concat();
+            let own = self.settings_of_lookup(&url_path, file);
+            own.is_ok_and(|own| own.guards_as(settings))
+                && self
+                    .stops_at_link(file, file.len())
+                    .is_ok_and(|stops| !stops)
+                && rustix::fs::access(OsStr::from_bytes(file), Access::READ_OK).is_ok()
+        });
+        target
+    }
+
     /// Returns the path that Apache has walked to a file, if any section needs it. As in Apache, an
     /// index has the sections of its folder.
     fn walked(&self, file: &[u8]) -> Option<WalkedPath> {
@@ -439,8 +456,7 @@ impl<'s> Search<'s> {
         let (handler, outcome) = match choice {
             Err(problem) => return Ok(self.refused(settings, problem)),
             Ok(Handler::File) => {
-                let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
-                let target = FileTarget::new(found.name, &found.stat, look);
+                let target = self.target(&settings, &path, found.name, &found.stat);
                 (Handler::File, RouteOutcome::File(target))
             }
             Ok(Handler::TypeMap) => {
