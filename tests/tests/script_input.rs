@@ -64,6 +64,11 @@ fn words_of_an_indexed_query_are_escaped_on_every_rung() {
             "scripts/words.pl",
             &format!("{HEADER}print map {{ \"[$_]\" }} @ARGV;\n"),
         )
+        // The switch needs a perl of its own.
+        .file(
+            "scripts/switch.pl",
+            "#!/usr/bin/perl -s\nprint \"Content-Type: text/plain\\n\\n\", $x, map { \"[$_]\" } @ARGV;\n",
+        )
         .ladder()
         .start();
     for rung in [Rung::Cgi, Rung::Fork, Rung::Rewind, Rung::Auto] {
@@ -74,6 +79,8 @@ fn words_of_an_indexed_query_are_escaped_on_every_rung() {
                 assert_eq!(answer.expect(200), expected, "{} {query}", rung.name());
             }
         }
+        let answer = server.get(&rung.url("switch.pl?-x+a+%24b"));
+        assert_eq!(answer.expect(200), "1[a][\\$b]", "{}", rung.name());
     }
 }
 

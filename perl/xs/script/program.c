@@ -152,18 +152,34 @@ static void set_arguments(pTHX)
   }
 }
 
+/* Returns the command line of another perl: its switches in one argument, as the kernel passes a #!
+ * line, then the file and the words of @ARGV. The words are at most as many as the bytes of a query,
+ * whose length is limited. */
+static char **own_command_line(pTHX_ char *perl, char *switches, char *file)
+{
+  AV *words = get_av("ARGV", GV_ADD);
+  SSize_t count = av_top_index(words) + 1;
+  char **line = (char **)SvPVX(sv_2mortal(newSV((count + 4) * sizeof *line)));
+  line[0] = perl;
+  line[1] = switches;
+  line[2] = file;
+  for (SSize_t i = 0; i < count; i++)
+    line[3 + i] = SvPV_nolen(*av_fetch(words, i, 1));
+  line[3 + count] = NULL;
+  return line;
+}
+
 /* Runs another perl, as `#!perl -T` and similar switches require. That perl writes to descriptor
  * 1. */
-static void run_own_perl(pTHX_ const char *switches, const char *file)
+static void run_own_perl(pTHX_ char *switches, const char *file)
 {
   mehari_input_spill();
   mehari_environment_export(aTHX);
   mehari_output_share(aTHX);
   pid_t child = fork();
   if (!child) {
-    const char *perl = SvPV_nolen(get_sv("\030", GV_ADD));
-    /* One argument, as the kernel passes a #! line. */
-    execl(perl, perl, switches, file, (char *)NULL);
+    char *perl = SvPV_nolen(get_sv("\030", GV_ADD));
+    execv(perl, own_command_line(aTHX_ perl, switches, (char *)file));
     _exit(127);
   }
   int status;
