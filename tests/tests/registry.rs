@@ -42,6 +42,8 @@ const BOTH: &[Row] = &[
     row("text after __DATA__ is not code", "print 'a';\n__DATA__\nthis is (not perl\n", "a"),
     better("DATA is read from its start each time", "print <DATA>;\n__DATA__\none\ntwo", "one\ntwo\n"),
     better("a here-document may mention __END__", "print <<X;\n__END__\nmore\nX\nprint 'a';\n", "__END__\nmore\na"),
+    row("a program that has ended costs an error of print", "open my $to, '|-', 'exec true' or die; select undef, undef, undef, 0.3; $to->autoflush; my $done = print $to 'x' x 100; print $done ? 'written' : 'failed', ' ', $SIG{PIPE};", "failed IGNORE"),
+    better("a handler of SIGPIPE is undone", "print ref $SIG{PIPE} || $SIG{PIPE}; $SIG{PIPE} = sub {};", "IGNORE"),
     row("exit ends the request", "print 'a'; exit 0; print 'b';", "a"),
     row("exit in a nested sub ends the request", "sub deep { exit if $_[0] == 0; deep($_[0] - 1) } print 'a'; deep(5); print 'b';", "a"),
     better("exit in an eval is not caught", "print 'a'; eval { exit 1 }; print 'b';", "a"),

@@ -19,6 +19,9 @@ sub run {
     %Mehari::Server::fact = %facts;
     { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
+    # As under mod_perl, a handler that writes to a program that has ended gets an error. The signal
+    # would end the worker.
+    $SIG{PIPE} = 'IGNORE';
     # Devel::NYTProf has read the variable, and scripts must not see it.
     delete $ENV{NYTPROF} if defined $facts{exact};
     # `host` is the name of a virtual host with its own Perl.
