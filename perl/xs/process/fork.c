@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEMPLATES 64 /* as in server/pool/src/script.rs */
+#define TEMPLATES 64 /* as in server/pool/src/template_limit.rs */
 
 typedef struct {
   char file[4097];
@@ -86,10 +86,23 @@ static bool start_template(template *this, const char *file, uint64_t mark, int 
   return true;
 }
 
+/* Returns how many templates this worker may keep, as the front has computed. */
+static int templates_most(void)
+{
+  static int most;
+  dTHX;
+  if (!most) {
+    SV *told = mehari_fact(aTHX_ "templates");
+    most = SvOK(told) ? SvIV(told) : TEMPLATES;
+  }
+  return most < 1 || most > TEMPLATES ? TEMPLATES : most;
+}
+
 static template *find_template(const char *file, uint64_t mark, int manner)
 {
   template *oldest = &templates[0];
-  for (int i = 0; i < TEMPLATES; i++) {
+  const int most = templates_most();
+  for (int i = 0; i < most; i++) {
     template *this = &templates[i];
     if (this->alive && this->manner == manner && strEQ(this->file, file)) {
       if (this->made_from == mark)

@@ -170,6 +170,12 @@ static void reap(void)
   mehari_children_reap();
 }
 
+SV *mehari_fact(pTHX_ const char *name)
+{
+  SV **value = hv_fetch(get_hv("Mehari::Server::fact", GV_ADD), name, strlen(name), 0);
+  return value ? *value : &PL_sv_undef;
+}
+
 /* The stem's loop. */
 static void run_stem(pTHX_ int bell, int bell_event) __attribute__((noreturn));
 static void run_stem(pTHX_ int bell, int bell_event)

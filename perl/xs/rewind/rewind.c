@@ -60,15 +60,9 @@ static const char *make_room(void)
   return own == MAP_FAILED ? "no shared memory can be had" : NULL;
 }
 
-static SV *fact(pTHX_ const char *name)
-{
-  SV **value = hv_fetch(get_hv("Mehari::Server::fact", GV_ADD), name, strlen(name), 0);
-  return value ? *value : &PL_sv_undef;
-}
-
 static uint64_t most_pages(pTHX_ bool where_room)
 {
-  return where_room ? SvUV(fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
+  return where_room ? SvUV(mehari_fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
 }
 
 void mehari_rewind_prepare(pTHX_ bool where_room)
@@ -85,7 +79,7 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   const char *refusal = make_room();
   if (refusal)
     return refusal;
-  own->compares = SvTRUE(fact(aTHX_ "compare"));
+  own->compares = SvTRUE(mehari_fact(aTHX_ "compare"));
   own->owner = getpid();
   own->most_pages = most_pages(aTHX_ where_room);
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);

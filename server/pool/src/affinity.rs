@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 const SEARCHED: usize = 16;
 /// A request that has waited this long comes next, even if another script is wanted.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long a request waits behind another one for a worker with a template, while the cores are
-/// busy. Starting one more template takes 5 to 30 ms of a core, and stays without a use if the
+/// How long a request waits behind another one for a worker with a template, while the cores have
+/// more work than they can do. Starting one more template takes 5 to 30 ms of a core, and stays without a use if the
 /// worker with a template is free again soon.
 const TEMPLATE_PATIENCE: Duration = Duration::from_millis(100);
 
@@ -52,7 +52,7 @@ impl Inner {
         is_choice: bool,
         now: Instant,
     ) -> Option<usize> {
-        let may_wait = !is_choice && self.cores_are_busy();
+        let may_wait = !is_choice && self.contention.is_high(now);
         let limit = if may_wait { TEMPLATE_PATIENCE } else { SLOW };
         let with = |wanted| {
             let test = |it: &Worker| it.templates.readiness(script) == wanted;
@@ -89,10 +89,10 @@ impl Inner {
     /// Returns how long a worker's first request may run before its next requests go elsewhere. A
     /// request waits longer for a worker that has a template of its script, if any other worker
     /// would have to start one.
-    pub fn limit_of(&self, worker: &Worker) -> Duration {
+    pub fn limit_of(&self, worker: &Worker, now: Instant) -> Duration {
         let script = worker.held.back().and_then(|held| held.script);
         let is_ready_elsewhere =
-            |script| self.idle_with(worker.team, script).is_some() || !self.cores_are_busy();
+            |script| self.idle_with(worker.team, script).is_some() || !self.contention.is_high(now);
         match script {
             Some(script) if !is_ready_elsewhere(script) => TEMPLATE_PATIENCE,
             _ => SLOW,

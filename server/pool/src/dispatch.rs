@@ -304,7 +304,7 @@ impl Inner {
         if worker.depth() < 2 {
             return;
         }
-        let limit = self.limit_of(worker);
+        let limit = self.limit_of(worker, now);
         let is_slow = worker.head_age(now) >= limit;
         // A worker that has not started its first request is waiting for a core. Another worker
         // would have to wait too.

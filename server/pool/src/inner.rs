@@ -73,6 +73,9 @@ pub(crate) struct Inner {
     pub spare_frames: Vec<Vec<u8>>,
     /// The number of workers that can run at once beside the front.
     pub cores_for_workers: usize,
+    pub contention: crate::contention::Contention,
+    /// The most templates of a worker.
+    pub templates_most: usize,
     /// Notified when a request is put behind another one in a mailbox. The take-back timer waits
     /// for it.
     pub deepened: Rc<Notify>,
@@ -122,6 +125,7 @@ impl Pool {
         log: ErrorLog,
         warmup_resolver: WarmupResolver,
     ) -> io::Result<Pool> {
+        let templates_most = crate::template_limit::of(&site);
         let inner = Inner {
             teams: Team::all(&site, plans),
             site,
@@ -143,6 +147,8 @@ impl Pool {
             spare_frames: Vec::new(),
             cores_for_workers: std::thread::available_parallelism()
                 .map_or(1, |cores| cores.get().saturating_sub(1).max(1)),
+            contention: Default::default(),
+            templates_most,
             deepened: Rc::default(),
             is_resting: false,
             request_arrived: Rc::default(),

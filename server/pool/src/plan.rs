@@ -116,7 +116,7 @@ impl Machine {
     }
 }
 
-fn read(path: &str) -> Option<String> {
+pub fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 

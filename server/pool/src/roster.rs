@@ -36,7 +36,7 @@ impl Inner {
         let Some(zygote) = loaded.zygote.clone() else {
             return;
         };
-        let (mut worker, theirs) = match Worker::new(number, team) {
+        let (mut worker, theirs) = match Worker::new(number, team, self.templates_most) {
             Ok(made) => made,
             Err(error) => return self.failed_to_fork(number, perl, &error),
         };
@@ -78,7 +78,7 @@ impl Inner {
 
     /// Lets a zygote serve requests itself. Returns its place among the workers.
     pub fn open_warming(&mut self, zygote: &Zygote) -> io::Result<usize> {
-        let (mut worker, theirs) = Worker::new(NO_GENERATION, usize::MAX)?;
+        let (mut worker, theirs) = Worker::new(NO_GENERATION, usize::MAX, self.templates_most)?;
         let index = self.free_place();
         zygote.ask_warmup(worker.mailbox.file(), &theirs)?;
         worker.pid = zygote.pid().unwrap_or_default();

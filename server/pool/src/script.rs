@@ -36,9 +36,6 @@ impl Script {
     }
 }
 
-/// The most templates that a worker keeps (`TEMPLATES` in perl/xs/process/fork.c).
-const TEMPLATES: usize = 64;
-
 /// How well a worker is prepared for a request. A greater value is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Readiness {
@@ -52,15 +49,27 @@ pub enum Readiness {
 /// The scripts of which a worker keeps a template process, the script used last first. The pool
 /// only guesses this, because a template may have died.
 #[derive(Debug, Default)]
-pub struct Templates(VecDeque<Script>);
+pub struct Templates {
+    scripts: VecDeque<Script>,
+    /// The most scripts.
+    most: usize,
+}
 
 impl Templates {
+    /// Returns the templates of a new worker, which will keep at most this number.
+    pub fn at_most(most: usize) -> Templates {
+        Templates {
+            scripts: VecDeque::new(),
+            most,
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.scripts.is_empty()
     }
 
     pub fn readiness(&self, script: Script) -> Readiness {
-        match self.0.iter().position(|kept| *kept == script) {
+        match self.scripts.iter().position(|kept| *kept == script) {
             Some(0) => Readiness::HasProcess,
             Some(_) => Readiness::HasTemplate,
             None => Readiness::WithoutTemplate,
@@ -69,14 +78,14 @@ impl Templates {
 
     /// Notes that the worker gets a request for this script.
     pub fn note(&mut self, script: Script) {
-        if self.0.front() == Some(&script) {
+        if self.scripts.front() == Some(&script) {
             return;
         }
-        match self.0.iter().position(|kept| *kept == script) {
-            Some(place) => drop(self.0.remove(place)),
-            None => self.0.truncate(TEMPLATES - 1),
+        match self.scripts.iter().position(|kept| *kept == script) {
+            Some(place) => drop(self.scripts.remove(place)),
+            None => self.scripts.truncate(self.most.saturating_sub(1)),
         }
-        self.0.push_front(script);
+        self.scripts.push_front(script);
     }
 }
 
@@ -86,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_worker_keeps_the_templates_that_it_used_last() {
-        let mut templates = Templates::default();
-        for number in 0..TEMPLATES as u64 {
+        let mut templates = Templates::at_most(5);
+        for number in 0..5 {
             templates.note(Script(number));
         }
         templates.note(Script(0));
@@ -95,6 +104,6 @@ mod tests {
         templates.note(Script(1000));
         assert_eq!(templates.readiness(Script(0)), Readiness::HasTemplate);
         assert_eq!(templates.readiness(Script(1)), Readiness::WithoutTemplate);
-        assert_eq!(templates.0.len(), TEMPLATES);
+        assert_eq!(templates.scripts.len(), 5);
     }
 }

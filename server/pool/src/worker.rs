@@ -135,9 +135,9 @@ impl Worker {
         self.mailbox.sleeps() && self.started.elapsed() >= START
     }
 
-    /// Makes a worker that a zygote will fork. Also returns the worker's end of the descriptor
+    /// Makes a worker that a zygote will fork. `templates`: the most that the worker keeps. Also returns the worker's end of the descriptor
     /// socket.
-    pub fn new(generation: u32, team: usize) -> io::Result<(Worker, OwnedFd)> {
+    pub fn new(generation: u32, team: usize, templates: usize) -> io::Result<(Worker, OwnedFd)> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
@@ -154,7 +154,7 @@ impl Worker {
             team,
             state: WorkerState::Starting,
             held: VecDeque::new(),
-            templates: Templates::default(),
+            templates: Templates::at_most(templates),
             head_since: Instant::now(),
             last_took: Duration::ZERO,
             waited: Duration::ZERO,

@@ -228,6 +228,8 @@ fn program_path() -> String {
 fn command(site: &Site, number: usize) -> ZygoteCommand {
     let settings = &site.perls[number];
     let mut arguments = server_arguments(&site.server_root, &site.definitions.names);
+    let templates = crate::template_limit::of(site);
+    arguments.extend(["templates".into(), templates.to_string().into()]);
     let mut say = |name: &str, value: &str| arguments.extend([name.into(), value.into()]);
     if !site.source.files.is_empty() {
         say("configured", "1");
