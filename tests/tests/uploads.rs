@@ -1,9 +1,10 @@
 //! Tests the progress of uploads in both old formats and in JSON, and slow uploads by slowhttptest
 //! while other requests are served.
 
-use mehari_harness::scripts::simple;
+use mehari_harness::scripts::{plain, simple, workers};
 use mehari_harness::{eventually, needs, Request, Server, PATIENCE};
 use std::process::Command;
+use std::time::Duration;
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
 
@@ -105,4 +106,37 @@ fn slow_clients_of_every_kind_are_closed_and_delay_no_other_client() {
         });
         assert!(ended, "{mode:?}: {}", server.status()["front"]);
     }
+}
+
+/// Uploads that wait behind slow requests are taken back with their files. A worker that has not
+/// taken such a file must still notice that it is not needed any more.
+#[test]
+fn worker_ends_although_an_upload_was_taken_back_from_it() {
+    let server = Server::builder()
+        .ladder()
+        .conf(&workers(2))
+        .file(
+            "scripts/slow.pl",
+            &plain("select undef, undef, undef, 0.3; print 'slow';"),
+        )
+        .file("scripts/size.pl", &plain("print length join '', <STDIN>;"))
+        .start();
+    let before = server.workers();
+    let server_of = &server;
+    let body = vec![b'x'; 300_000];
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| server.get("/registry/slow.pl").expect(200));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            for _ in 0..4 {
+                let upload = Request::post("/registry/size.pl", body.clone());
+                scope.spawn(move || assert_eq!(server_of.send(&upload).expect(200), "300000"));
+            }
+        });
+    }
+    assert!(server.control(&["reload"]).status.success());
+    let are_gone = || server.workers().iter().all(|pid| !before.contains(pid));
+    assert!(eventually(PATIENCE, are_gone), "{before:?} are still there");
 }

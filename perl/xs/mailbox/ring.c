@@ -4,7 +4,7 @@
 #include "mailbox/attached.h"
 #include "mailbox/progress.h"
 #include <linux/futex.h>
-#include <sys/socket.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,10 +16,11 @@ void mehari_futex_wait(_Atomic uint32_t *word, uint32_t value)
   syscall(SYS_futex, word, FUTEX_WAIT, value, &patience, NULL, 0);
 }
 
+/* The socket may still have a message: the file of a request that the front has taken back. */
 bool mehari_front_is_gone(void)
 {
-  char byte;
-  return recv(mehari_front_socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  struct pollfd front = {.fd = mehari_front_socket, .events = POLLRDHUP};
+  return poll(&front, 1, 0) > 0 && front.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL);
 }
 
 static void ring_copy(uint64_t at, const void *bytes, size_t length)
