@@ -75,7 +75,10 @@ fn unchanged_files_are_sent_without_a_system_call_for_the_disk() {
 fn compressed_neighbours_are_sent_only_if_the_client_may_have_them() {
     let mut builder = Server::builder()
         .file("outside/secret", "secret")
-        .file("htdocs/own/.htaccess", "<Files *.gz>\nRequire all denied\n</Files>\n")
+        .file(
+            "htdocs/own/.htaccess",
+            "<Files *.gz>\nRequire all denied\n</Files>\n",
+        )
         .file("htdocs/links/page.txt", "plain");
     for folder in ["open", "files", "place", "own"] {
         builder = builder

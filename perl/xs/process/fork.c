@@ -225,6 +225,15 @@ static bool wait_for_end(template *this, mehari_ending *ending)
   return got == sizeof *ending;
 }
 
+/* Ends the other templates. If a template or its child could not start, there may be no room for
+ * further processes. */
+static void drop_other_templates(const template *this)
+{
+  for (int i = 0; i < TEMPLATES; i++)
+    if (&templates[i] != this)
+      drop_template(&templates[i]);
+}
+
 /* Lets a template's child serve the request. False: the template and the child have died. */
 static bool serve_by(template *this, bool to_its_end, mehari_ending *ending)
 {
@@ -307,6 +316,7 @@ static mehari_forked serve(bool to_its_end)
       _exit(73); /* it is unknown which requests the child has taken from the mailbox */
     if (mehari_mailbox_latest() != ordered || mehari_mailbox_progress() != MEHARI_PROGRESS_NONE)
       break;
+    drop_other_templates(this);
   }
   if (mehari_is_template_child)
     atomic_store(mehari_mailbox_child(), getpid());

@@ -26,10 +26,18 @@ const TEMPLATE_PATIENCE: Duration = Duration::from_millis(100);
 impl Inner {
     /// Returns a worker for a request of this script. An idle worker is taken off the idle list.
     /// `None`: every worker that is not slow is full.
-    pub fn pick_for(&mut self, script: Script, team: usize, now: Instant) -> Option<usize> {
+    /// `waited`: how long the request has waited.
+    pub fn pick_for(
+        &mut self,
+        script: Script,
+        team: usize,
+        waited: Duration,
+        now: Instant,
+    ) -> Option<usize> {
         let place = self.idle_with(team, script);
+        let may_wait = place.is_none() && self.may_wait(waited, now);
         if place.is_none() || self.cores_are_busy() {
-            if let Some(awake) = self.awake_with(script, team, place.is_some(), now) {
+            if let Some(awake) = self.awake_with(script, team, may_wait, now) {
                 return Some(awake);
             }
         }
@@ -43,16 +51,21 @@ impl Inner {
         }
     }
 
-    /// Returns an awake worker with a process or a template of the script. `is_choice`: whether an
-    /// idle worker has one, too.
+    /// Whether a request rather waits for a worker with a template of its script than has another
+    /// worker start one.
+    fn may_wait(&self, waited: Duration, now: Instant) -> bool {
+        waited < TEMPLATE_PATIENCE && self.contention.is_high(now)
+    }
+
+    /// Returns an awake worker with a process or a template of the script. `may_wait`: the worker
+    /// may be slow.
     fn awake_with(
         &mut self,
         script: Script,
         team: usize,
-        is_choice: bool,
+        may_wait: bool,
         now: Instant,
     ) -> Option<usize> {
-        let may_wait = !is_choice && self.contention.is_high(now);
         let limit = if may_wait { TEMPLATE_PATIENCE } else { SLOW };
         let with = |wanted| {
             let test = |it: &Worker| it.templates.readiness(script) == wanted;
@@ -90,12 +103,14 @@ impl Inner {
     /// request waits longer for a worker that has a template of its script, if any other worker
     /// would have to start one.
     pub fn limit_of(&self, worker: &Worker, now: Instant) -> Duration {
-        let script = worker.held.back().and_then(|held| held.script);
-        let is_ready_elsewhere =
-            |script| self.idle_with(worker.team, script).is_some() || !self.contention.is_high(now);
-        match script {
-            Some(script) if !is_ready_elsewhere(script) => TEMPLATE_PATIENCE,
-            _ => SLOW,
+        let may_wait = worker.held.back().is_some_and(|held| {
+            let waits = |script| self.idle_with(worker.team, script).is_none();
+            held.script.is_some_and(waits) && self.may_wait(held.waited(now), now)
+        });
+        if may_wait {
+            TEMPLATE_PATIENCE
+        } else {
+            SLOW
         }
     }
 

@@ -40,7 +40,7 @@ impl Inner {
         let team = self.team_of(call.team);
         let waiting = self.teams[team].queue.len();
         let target = match waiting {
-            0 => self.pick(team, Script::of(&call.task), now),
+            0 => self.pick(team, Script::of(&call.task), Duration::ZERO, now),
             _ => None,
         };
         match target {
@@ -146,9 +146,15 @@ impl Inner {
     }
 
     /// Chooses the worker for the team's next request. An idle worker leaves the idle list.
-    fn pick(&mut self, team: usize, script: Option<Script>, now: Instant) -> Option<usize> {
+    fn pick(
+        &mut self,
+        team: usize,
+        script: Option<Script>,
+        waited: Duration,
+        now: Instant,
+    ) -> Option<usize> {
         if let Some(script) = script {
-            return self.pick_for(script, team, now);
+            return self.pick_for(script, team, waited, now);
         }
         let idle = !self.teams[team].idle.is_empty();
         if idle && self.cores_are_busy() && self.teams[team].packing.may_pack() {
@@ -276,8 +282,8 @@ impl Inner {
     pub fn feed(&mut self) {
         let now = Instant::now();
         for team in 0..self.teams.len() {
-            while let Some(script) = self.next_script(team, now) {
-                let Some(index) = self.pick(team, script, now) else {
+            while let Some((script, waited)) = self.next_script(team, now) {
+                let Some(index) = self.pick(team, script, waited, now) else {
                     break;
                 };
                 match self.next_queued(team, None, now) {

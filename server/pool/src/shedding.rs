@@ -122,11 +122,13 @@ impl Inner {
         self.teams[team].queue.remove(place)
     }
 
-    /// Returns the script of the request that a worker without a script would get next.
-    pub fn next_script(&self, team: usize, now: Instant) -> Option<Option<Script>> {
+    /// Returns the script of the request that a worker without a script would get next, and how long
+    /// the request has waited.
+    pub fn next_script(&self, team: usize, now: Instant) -> Option<(Option<Script>, Duration)> {
         let team = &self.teams[team];
         let place = team.next_place(&Templates::default(), now)?;
-        Some(team.queue[place].script)
+        let queued = &team.queue[place];
+        Some((queued.script, queued.waited(now)))
     }
 
     /// Notes the oldest request's wait. In an overload, refuses the requests for which there is no

@@ -56,6 +56,11 @@ pub struct HeldRequest {
 }
 
 impl HeldRequest {
+    /// Returns how long ago the request came.
+    pub fn waited(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.owed.arrived().submitted)
+    }
+
     /// Whether any part of the response has arrived.
     pub fn has_begun(&self) -> bool {
         self.head_seen || self.tapped || self.ended
