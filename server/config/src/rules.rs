@@ -22,6 +22,8 @@ pub enum When {
     /// The pattern matches the attribute with this name: a field of the request, `Remote_Addr`,
     /// `Request_URI` and the like, or a variable.
     Attribute(String, Pattern),
+    /// The second pattern matches the last field of the request whose name the first one matches.
+    FieldNamed(Pattern, Pattern),
     Expression(Expression),
 }
 

@@ -40,8 +40,9 @@ pub const GROUP: Group = Group {
             "SetEnvIf",
             words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
             "Sets variables if an attribute of the request matches the expression. ATTRIBUTE is a \
-             header field, Remote_Addr, Request_URI, Request_Method or the like. `$1` in VALUE \
-             stands for the first group.",
+             header field, Remote_Addr, Request_URI, Request_Method or the like, or a regular \
+             expression for the names of header fields: the last of these fields counts. `$1` in \
+             VALUE stands for the first group.",
             |target, arguments| set_if(target, arguments, Pattern::new),
         )
         .htaccess(FILE_INFO)
@@ -196,8 +197,14 @@ fn compiled(arguments: &Arguments, index: usize, compile: Compile) -> Result<Pat
 }
 
 fn set_if(target: &mut Target, arguments: &Arguments, compile: Compile) -> Applied {
-    let attribute = arguments.filled(0)?.to_string();
-    let when = When::Attribute(attribute, compiled(arguments, 1, compile)?);
+    let attribute = arguments.filled(0)?;
+    let pattern = compiled(arguments, 1, compile)?;
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let when = if attribute.chars().all(is_of_name) {
+        When::Attribute(attribute.to_string(), pattern)
+    } else {
+        When::FieldNamed(compiled(arguments, 0, compile)?, pattern)
+    };
     variables(target, arguments, when, 2)
 }
 

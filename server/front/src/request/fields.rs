@@ -8,6 +8,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue, COOKIE, HOST};
 use mehari_http::http1::head::Span;
 use mehari_http::name_lengths::NameLengths;
 use mehari_http::Field;
+use std::borrow::Cow;
 
 /// The fields of one request.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,18 @@ impl<'a> Fields<'a> {
                 found.map(|(_, value)| value)
             }
         }
+    }
+
+    /// Returns the values of all fields of this name, separated by commas, as in Apache's table.
+    pub fn joined(self, name: &str) -> Option<Cow<'a, [u8]>> {
+        let first = self.get(name)?;
+        let is_it = |(known, _): &Field<'_>| known.eq_ignore_ascii_case(name.as_bytes());
+        let others = self.iter().filter(is_it).skip(1);
+        Some(others.fold(Cow::Borrowed(first), |mut all, (_, value)| {
+            all.to_mut().extend_from_slice(b", ");
+            all.to_mut().extend_from_slice(value);
+            all
+        }))
     }
 
     /// Returns the fields as a list, for callers that need one.

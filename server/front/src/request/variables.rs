@@ -2,16 +2,18 @@
 
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
-use crate::request::{canonical, path_of, query_of, Request};
+use crate::request::{canonical, path_of, query_of, Fields, Protocol, Request};
 use mehari_auth::passwords;
 use mehari_config::{
-    AllowDeny, Escape, Groups, Host, Piece, RewriteMap, Settings, VariableSource, Verdict, Visitor,
+    AllowDeny, Escape, Groups, Host, Pattern, Piece, RewriteMap, Settings, VariableSource, Verdict,
+    Visitor,
 };
 use mehari_http::path::Path;
 use mehari_observe::Lookup;
 use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -146,8 +148,8 @@ impl<'a> ExpressionVariables<'a> {
         self.rule_state.map(|state| &state.identity)
     }
 
-    fn field(&self, name: &str) -> &[u8] {
-        self.sent_field(name).unwrap_or_default()
+    fn field(&self, name: &str, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.sent_field(name).unwrap_or_default());
     }
 
     /// Whether the request has the field.
@@ -155,18 +157,35 @@ impl<'a> ExpressionVariables<'a> {
         self.sent_field(name).is_some()
     }
 
-    fn sent_field(&self, name: &str) -> Option<&[u8]> {
+    /// Returns the value of a field. If the request has several fields of this name, a rule sees
+    /// all of them, so that no client hides a value behind another one.
+    fn sent_field(&self, name: &str) -> Option<Cow<'_, [u8]>> {
         let changed = self.rule_state.and_then(|state| state.fields.as_ref());
-        let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
         match changed {
-            Some(fields) => {
-                let mut fields = fields.iter();
-                let found = fields.find(|(known, _)| is(known));
-                found.map(|(_, value)| &value[..])
-            }
-            None if is(b"host") => Some(self.request.host),
-            None => self.request.field(name),
+            Some(fields) => Fields::Owned(fields).joined(name),
+            None if name.eq_ignore_ascii_case("host") => Some(self.request.host.into()),
+            None => self.request.fields.joined(name),
         }
+    }
+
+    /// Returns the value of the last field whose name matches. The names of HTTP/2 are written as
+    /// in HTTP/1, `X-Name`, as in Apache.
+    pub fn last_field(&self, names: &Pattern) -> Vec<u8> {
+        let changed = self.rule_state.and_then(|state| state.fields.as_ref());
+        let fields = changed.map_or(self.request.fields, |fields| Fields::Owned(fields));
+        let mut known = HashSet::new();
+        let mut last = None;
+        for (name, _) in fields {
+            let as_written = match self.request.protocol {
+                Protocol::Http2 => Cow::Owned(capitalized(name)),
+                Protocol::Http10 | Protocol::Http11 => Cow::Borrowed(name),
+            };
+            if known.insert(name.to_ascii_lowercase()) && names.matches(&as_written) {
+                last = Some(name);
+            }
+        }
+        let value = last.and_then(|name| self.sent_field(std::str::from_utf8(name).ok()?));
+        value.map_or_else(Vec::new, Cow::into_owned)
     }
 
     /// Returns the path for rules. It is decoded, so that no other spelling of a path bypasses a
@@ -253,7 +272,7 @@ impl<'a> ExpressionVariables<'a> {
             "CONTENT_TYPE" if !self.lines.is_empty() => {
                 return self.response("content-type", into);
             }
-            "CONTENT_TYPE" => self.field("Content-Type"),
+            "CONTENT_TYPE" => return self.field("Content-Type", into),
             "API_VERSION" => mehari_config::HTTPD_MODULE_MAGIC_NUMBER.as_bytes(),
             "HTTP_HOST" => request.host,
             "REMOTE_PORT" => return push(into, u64::from(peer.remote_port)),
@@ -268,7 +287,7 @@ impl<'a> ExpressionVariables<'a> {
             }
             name if name.starts_with("TIME") => return moment(name, SystemTime::now(), into),
             name => match name.strip_prefix("HTTP_") {
-                Some(field) => return into.extend_from_slice(self.field(&field.replace('_', "-"))),
+                Some(field) => return self.field(&field.replace('_', "-"), into),
                 None => return,
             },
         };
@@ -364,15 +383,24 @@ impl<'a> ExpressionVariables<'a> {
     }
 }
 
+/// Returns a name with the capital letters that are usual in HTTP/1: `X-Name`.
+fn capitalized(name: &[u8]) -> Vec<u8> {
+    let mut name = name.to_vec();
+    for word in name.split_mut(|byte| *byte == b'-') {
+        if let Some(first) = word.first_mut() {
+            first.make_ascii_uppercase();
+        }
+    }
+    name
+}
+
 impl VariableSource for ExpressionVariables<'_> {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         match piece {
             Piece::Literal(bytes) => into.extend_from_slice(bytes),
             Piece::Variable(name) => self.variable(name, into),
             Piece::Ahead(name) => self.variable(name, into),
-            Piece::Field(name) | Piece::UnvariedField(name) => {
-                into.extend_from_slice(self.field(name))
-            }
+            Piece::Field(name) | Piece::UnvariedField(name) => self.field(name, into),
             Piece::Response(name) => self.response(name, into),
             // Only expressions about health checks have it.
             Piece::CheckedBody => {}

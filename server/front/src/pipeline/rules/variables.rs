@@ -4,7 +4,7 @@ use super::Evaluation;
 use crate::request::rule_state::RuleState;
 use crate::request::variables::{ExpressionVariables, Match};
 use crate::routing::Route;
-use mehari_config::{Phase, Piece, VariableRule, VariableSource, When};
+use mehari_config::{Groups, Pattern, Phase, Piece, VariableRule, VariableSource, When};
 use std::sync::Arc;
 
 impl Evaluation<'_> {
@@ -34,9 +34,14 @@ impl Evaluation<'_> {
                     matched.unwrap_or_default()
                 }
                 When::Attribute(name, pattern) => {
-                    let text = attribute(name, &variables);
-                    match pattern.groups(&text) {
-                        Some(groups) => (text, groups),
+                    match matched(attribute(name, &variables), pattern) {
+                        Some(matched) => matched,
+                        None => continue,
+                    }
+                }
+                When::FieldNamed(names, pattern) => {
+                    match matched(variables.last_field(names), pattern) {
+                        Some(matched) => matched,
                         None => continue,
                     }
                 }
@@ -60,6 +65,11 @@ impl Evaluation<'_> {
         }
         RuleState::note_varying(rule_state, varying);
     }
+}
+
+fn matched(text: Vec<u8>, pattern: &Pattern) -> Option<(Vec<u8>, Groups)> {
+    let groups = pattern.groups(&text)?;
+    Some((text, groups))
 }
 
 /// Returns the value that `SetEnvIf` tests. The name is one of the directive's own (such as
