@@ -320,7 +320,14 @@ impl Proxied {
                 let rest = rest(prefix.as_bytes(), path)?;
                 Some([to.as_bytes(), rest].concat())
             }
-            PassFrom::Match(pattern) => pattern.expand(path, to),
+            PassFrom::Match(pattern) => {
+                let mut expanded = pattern.expand(path, to)?;
+                // As in Apache, a URL without a group stands before the whole path.
+                if expanded == to.as_bytes() {
+                    expanded.extend_from_slice(path);
+                }
+                Some(expanded)
+            }
         }
     }
 }

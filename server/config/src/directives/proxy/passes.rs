@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub fn pass(target: &mut Target, arguments: &Arguments, is_match: bool) -> Applied {
     let (from, at) = match &target.scope {
-        Some(scope) => (location(scope, arguments)?, 0),
+        Some(scope) => (location(scope, arguments, is_match)?, 0),
         None => (path(arguments, is_match)?, 1),
     };
     let text = arguments.filled(at)?;
@@ -32,11 +32,7 @@ fn path(arguments: &Arguments, is_match: bool) -> Result<PassFrom, Fault> {
     let text = arguments.filled(0)?;
     arguments.word(1)?;
     if is_match {
-        let pattern = Pattern::new(text);
-        return pattern.map(PassFrom::Match).map_err(|why| {
-            let message = format!("expected a regular expression ({why}), not `{text}`");
-            arguments.fault(0, message)
-        });
+        return matching(text, arguments);
     }
     if text.starts_with('/') {
         Ok(PassFrom::Prefix(text.to_string()))
@@ -46,8 +42,17 @@ fn path(arguments: &Arguments, is_match: bool) -> Result<PassFrom, Fault> {
     }
 }
 
-fn location(scope: &Scope, arguments: &Arguments) -> Result<PassFrom, Fault> {
+fn matching(text: &str, arguments: &Arguments) -> Result<PassFrom, Fault> {
+    let pattern = Pattern::new(text);
+    pattern.map(PassFrom::Match).map_err(|why| {
+        let message = format!("expected a regular expression ({why}), not `{text}`");
+        arguments.fault(0, message)
+    })
+}
+
+fn location(scope: &Scope, arguments: &Arguments, is_match: bool) -> Result<PassFrom, Fault> {
     match scope {
+        Scope::Location(path) if is_match => matching(path, arguments),
         Scope::Location(path) => Ok(PassFrom::Prefix(path.clone())),
         Scope::LocationMatch(pattern) => Ok(PassFrom::Match(pattern.clone())),
         _ => {
@@ -72,7 +77,7 @@ fn proxied(
     let (upstream, alone, to) = match url::place(arguments, UrlArgument { argument: at, text })? {
         ProxyTarget::Balancer(name, path) => {
             members::upstream(site, &name);
-            (name, false, path)
+            (name, false, path + inserted)
         }
         ProxyTarget::Program(file) => {
             let name = programs::name(&file);
@@ -110,8 +115,8 @@ fn proxied(
 }
 
 /// Splits `http://host$1` into the URL of the host and the path, if the path begins with a slash in
-/// any case: the pattern begins with the group, and the group with a slash. A client could choose
-/// the host otherwise.
+/// any case: the first group of the pattern begins with a slash. A client could choose the host
+/// otherwise.
 fn split_at_group<'t>(text: &'t str, from: &PassFrom) -> (&'t str, &'t str) {
     let host = text.find("://").map_or(0, |at| at + 3);
     let end = text[host..].find(['/', '$']).map(|at| host + at);
@@ -125,9 +130,16 @@ fn split_at_group<'t>(text: &'t str, from: &PassFrom) -> (&'t str, &'t str) {
     }
 }
 
-/// Tells whether a pattern begins with a group that begins with a slash in every match.
+/// Tells whether the first group of a pattern begins with a slash in every match. Only plain text
+/// may stand before the group.
 fn begins_with_slash(pattern: &str) -> bool {
-    let Some(group) = pattern.strip_prefix("^(/") else {
+    let Some((before, group)) = pattern.split_once('(') else {
+        return false;
+    };
+    let Some(group) = group
+        .strip_prefix('/')
+        .filter(|_| !before.contains(['|', '[', '\\']))
+    else {
         return false;
     };
     let mut depth = 1;

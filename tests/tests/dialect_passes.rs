@@ -1,0 +1,76 @@
+//! Tests which URLs of back ends the lines `ProxyPass` and `ProxyPassMatch` lead to. Each response
+//! must equal Apache's.
+
+use mehari_harness::{BackEnd, Builder, Pair, Request, Server};
+use std::io::Write;
+
+/// Starts a back end that answers with the target of the request.
+fn back_end() -> BackEnd {
+    BackEnd::start(|request, stream| {
+        let line = request.head.lines().next().unwrap_or_default().to_owned();
+        let length = line.len();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n{line}"
+        );
+        let _ = stream.write_all(answer.as_bytes());
+        false
+    })
+}
+
+/// The lines for paths below `/N/`. `@` is the number N, `BACK` the back end, and `MANY` a balancer
+/// with the same back end.
+const LINES: &[&str] = &[
+    "ProxyPassMatch ^(/@/.*)$ BACK",
+    "ProxyPassMatch ^/@/.*$ BACK/px",
+    "ProxyPassMatch ^/@/.*$ BACK/px/",
+    "ProxyPassMatch ^/@/ BACK",
+    "ProxyPassMatch /@/.*\\.gif$ BACK",
+    "ProxyPassMatch ^/@/.*$ MANY",
+    "ProxyPassMatch ^/@/.*$ MANY/px",
+    "ProxyPassMatch ^(/@/.*)$ MANY$1",
+    "ProxyPassMatch ^/@(/.*)$ MANY$1",
+    "ProxyPassMatch ^/@(/.*)$ BACK$1",
+    "ProxyPassMatch ^/@/(.*)$ BACK/px/$2",
+    "ProxyPassMatch ^/@/(.*)$ BACK/px/\\$1\\q",
+    "ProxyPassMatch ^/@/.*$ BACK nocanon",
+    "<LocationMatch ^/@/.*$>\nProxyPass BACK\n</LocationMatch>",
+    "<LocationMatch ^/@/.*$>\nProxyPassMatch BACK/px\n</LocationMatch>",
+    "<LocationMatch ^/@/(.*)$>\nProxyPassMatch BACK/px/$1\n</LocationMatch>",
+    "<LocationMatch ^/@/.*$>\nProxyPass MANY\n</LocationMatch>",
+    "<Location /@/>\nProxyPassMatch BACK/px\n</Location>",
+    "<Location /@/>\nProxyPass BACK/px/\n</Location>",
+];
+
+/// The modules that only this test needs. Mehari ignores the lines.
+const MODULES: &str = "\
+    LoadModule slotmem_shm_module /usr/lib/apache2/modules/mod_slotmem_shm.so\n\
+    LoadModule proxy_balancer_module /usr/lib/apache2/modules/mod_proxy_balancer.so\n\
+    LoadModule lbmethod_byrequests_module /usr/lib/apache2/modules/mod_lbmethod_byrequests.so\n";
+
+fn site(url: &str) -> Builder {
+    let mut lines = format!("{MODULES}<Proxy balancer://many>\nBalancerMember {url}\n</Proxy>\n");
+    for (number, line) in LINES.iter().enumerate() {
+        let line = line.replace('@', &number.to_string());
+        lines += &line.replace("BACK", url).replace("MANY", "balancer://many");
+        lines.push('\n');
+    }
+    Server::builder().conf(&lines)
+}
+
+#[test]
+fn paths_lead_to_the_urls_to_which_they_lead_in_apache() {
+    let behind = back_end();
+    let url = behind.url();
+    let mut pair = Pair::start(|| site(&url));
+    let mut differences = Vec::new();
+    for (number, line) in LINES.iter().enumerate() {
+        for rest in ["", "k", "a/b.gif", "a%20b%25?c=d", "%C3%A4"] {
+            let request = Request::get(&format!("/{number}/{rest}"));
+            let difference = pair.compare(&request).err();
+            differences.extend(difference.map(|difference| format!("{line}\n{difference}")));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(pair.get("/0/k").text(), "GET /0/k HTTP/1.1");
+}
