@@ -448,3 +448,18 @@ fn groups_of_an_expression_are_those_of_apache() {
         }
     }
 }
+
+/// In Apache, such a condition leaves groups of whatever stands in its memory.
+#[test]
+fn a_true_expression_without_groups_empties_the_groups_of_earlier_conditions() {
+    for expression in ["true", "%{QUERY_STRING} -strmatch 'a*'", "%{HTTPS} != 'on'"] {
+        let server = Server::builder()
+            .conf(&format!(
+                "RewriteEngine On\nRewriteCond %{{QUERY_STRING}} ^(.)\n\
+                 RewriteCond expr \"{expression}\"\nRewriteRule ^ /[%0%1] [R]\n"
+            ))
+            .start();
+        let place = server.get("/x?ab").field("location").expect("a redirect");
+        assert!(place.ends_with("/%5B%5D?ab"), "{expression}: {place}");
+    }
+}

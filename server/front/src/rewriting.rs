@@ -147,6 +147,10 @@ impl Run<'_> {
         }
         let condition = conditions.last.as_ref().map(OwnedMatch::borrow);
         let flags = &rule.flags;
+        let variables = self.facts_for(matched, condition, flags.escape.as_ref());
+        let substitution = rule.substitution.as_ref();
+        // As in Apache, the target does not see the variables that the rule itself sets.
+        let expanded = substitution.map(|text| (text, expanded(text, &variables, flags)));
         self.note(flags, matched, condition);
         if flags.forbidden {
             return Some(Applied::End(Rewritten::Status(403)));
@@ -158,13 +162,11 @@ impl Run<'_> {
         if let Some(status) = status.filter(|status| !(300..400).contains(status)) {
             return Some(Applied::End(Rewritten::Status(status)));
         }
-        let Some(substitution) = &rule.substitution else {
+        let (substitution, mut target) = match expanded {
             // As in Apache, `-` leads nowhere, so `R` does not redirect here.
-            return Some(Applied::Nothing);
-        };
-        let variables = self.facts_for(matched, condition, flags.escape.as_ref());
-        let Some(mut target) = expanded(substitution, &variables, flags) else {
-            return Some(Applied::End(Rewritten::Status(403)));
+            None => return Some(Applied::Nothing),
+            Some((_, None)) => return Some(Applied::End(Rewritten::Status(403))),
+            Some((substitution, Some(target))) => (substitution, target),
         };
         let literal = substitution.pieces().first();
         let fixed_start = matches!(literal, Some(mehari_config::Piece::Literal(start))
@@ -198,27 +200,16 @@ impl Run<'_> {
         if let Some(forced) = &flags.forced {
             self.rule_state.mapping.forced.push(forced.clone());
         }
-        if flags.environment.is_empty() && flags.cookies.is_empty() {
-            return;
-        }
-        let variables = self.facts_for(matched, condition, None);
-        let set = flags
-            .environment
-            .iter()
-            .map(|(name, text)| (name.clone(), text.as_ref().map(|text| text.of(&variables))));
-        let set: Vec<_> = set.collect();
-        let cookies: Vec<Vec<u8>> = flags
-            .cookies
-            .iter()
-            .map(|text| text.of(&variables))
-            .collect();
-        for (name, value) in set {
+        for (name, text) in &flags.environment {
+            let value = text.as_ref();
+            let value = value.map(|text| text.of(&self.facts_for(matched, condition, None)));
             match value {
                 Some(value) => self.rule_state.set(name.as_bytes(), value),
                 None => self.rule_state.unset(name.as_bytes()),
             }
         }
-        for cookie in cookies {
+        for text in &flags.cookies {
+            let cookie = text.of(&self.facts_for(matched, condition, None));
             cookie::push(&cookie, &mut self.rule_state.lines);
         }
     }

@@ -127,6 +127,7 @@ impl Flags {
     pub(super) fn read(list: &str) -> Result<(Flags, Wishes), String> {
         let mut flags = Flags::default();
         let mut wishes = Wishes::default();
+        let mut escapes = false;
         for (name, value) in flag_list(list)? {
             let fixed = || {
                 if value.is_empty() || value.contains(['%', '$']) {
@@ -137,7 +138,9 @@ impl Flags {
                     Ok(Some(value.to_string()))
                 }
             };
-            match name.to_ascii_uppercase().as_str() {
+            let upper = name.to_ascii_uppercase();
+            escapes |= ["B", "BACKREFESCAPING", "BCTLS"].contains(&upper.as_str());
+            match upper.as_str() {
                 "NC" | "NOCASE" => wishes.caseless = true,
                 "P" | "PROXY" => wishes.proxy = true,
                 "H" | "HANDLER" => wishes.handler = fixed()?,
@@ -145,6 +148,8 @@ impl Flags {
                 _ => flags.apply(name, value)?,
             }
         }
+        // `BNP` and `BNE` alone escape nothing.
+        flags.escape = flags.escape.filter(|_| escapes);
         Ok((flags, wishes))
     }
     /// Sets the handler of `[H=]` and the media type of `[T=]`. If both are missing, nothing is
@@ -169,13 +174,14 @@ impl Flags {
             "NE" | "NOESCAPE" => self.no_escape = true,
             "NS" | "NOSUBREQ" => self.no_subrequest = true,
             "C" | "CHAIN" => self.chain = true,
-            "B" | "BACKREF" | "ESCAPE" => {
+            "B" | "BACKREFESCAPING" => {
                 let only = (!value.is_empty()).then(|| value.as_bytes().to_vec());
                 self.escaping().only = only;
             }
-            "BNE" | "BACKREFNOESCAPE" => self.escaping().but = value.as_bytes().to_vec(),
-            "BNP" | "BACKREFNOPLUS" => self.escaping().without_plus = true,
-            "BCTLS" | "BACKREFCTLS" => self.escaping().controls = true,
+            "BNE" if value.is_empty() => return Err("expected BNE=CHARACTERS".to_string()),
+            "BNE" => self.escaping().but = value.as_bytes().to_vec(),
+            "BNP" | "BACKREFERNOPLUS" => self.escaping().without_plus = true,
+            "BCTLS" => self.escaping().controls = true,
             "DPI" | "DISCARDPATH" => self.discard_path_info = true,
             "S" | "SKIP" => self.skip = number(name, value)?,
             "N" | "NEXT" => {

@@ -32,24 +32,7 @@ impl<'t> Parser<'t> {
                 None if dialect == Dialect::Expression && character == '\\' => {
                     self.escaped(&mut literal);
                 }
-                None => {
-                    let mut width = character.len_utf8();
-                    let next = self.rest[width..].chars().next();
-                    let quotes = character == '\\'
-                        && next.is_some_and(|next| "$%\\".contains(next))
-                        && dialect != Dialect::Header;
-                    let doubled = dialect == Dialect::Header && self.rest.starts_with("%%");
-                    let taken = match (quotes || doubled, next) {
-                        (true, Some(next)) => {
-                            width += next.len_utf8();
-                            next
-                        }
-                        _ => character,
-                    };
-                    let mut buffer = [0; 4];
-                    literal.extend_from_slice(taken.encode_utf8(&mut buffer).as_bytes());
-                    self.rest = &self.rest[width..];
-                }
+                None => self.plain(character, dialect, &mut literal),
             }
         }
         if !literal.is_empty() {
@@ -59,6 +42,26 @@ impl<'t> Parser<'t> {
             written: written.to_string(),
             pieces,
         })
+    }
+
+    /// Takes a plain character, or the character that a backslash or a first `%` quotes.
+    fn plain(&mut self, character: char, dialect: Dialect, literal: &mut Vec<u8>) {
+        self.rest = &self.rest[character.len_utf8()..];
+        let next = self.rest.chars().next();
+        let quoted = match (character, dialect, next) {
+            ('\\', Dialect::Header, Some('t')) => Some('\t'),
+            ('\\', Dialect::Header, Some('r')) => Some('\r'),
+            ('\\', Dialect::Header, Some('n')) => Some('\n'),
+            ('\\', Dialect::Header, Some('\\')) => next,
+            ('\\', Dialect::Rewriting | Dialect::Groups, _) => next,
+            ('%', Dialect::Header, Some('%')) => next,
+            _ => None,
+        };
+        if quoted.is_some() {
+            self.rest = &self.rest[next.map_or(0, char::len_utf8)..];
+        }
+        let taken = quoted.unwrap_or(character);
+        literal.extend_from_slice(taken.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
     /// Takes a backslash and what it escapes in the text of an expression.

@@ -123,7 +123,11 @@ fn check(
         ),
         Check::Path => (variables.admits(&subject, None), None),
         Check::Compare(comparison) => (comparison.holds(&subject), None),
-        Check::Expression(expression) => expression.evaluate(variables),
+        // As in Apache, a true expression without groups empties the groups of earlier conditions.
+        Check::Expression(expression) => {
+            let (holds, matched) = expression.evaluate(variables);
+            (holds, Some(matched.unwrap_or_default()))
+        }
     };
     let matched = matched.filter(|_| holds && !condition.negated);
     (
