@@ -621,3 +621,87 @@ fn options_and_rules_are_inherited_as_in_apache() {
     assert_eq!(pair.get("/same/secret.txt").status, 403);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// The rules of folders in which a rule leads to a file, and the next rule asks for this file.
+const STEPS: &[(&str, &str)] = &[
+    ("front", "RewriteRule ^c$ page.html\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule . index.html"),
+    ("missing", "RewriteRule ^c$ none\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule . index.html"),
+    ("deeper", "RewriteRule ^c$ below/page.html\nRewriteCond %{SCRIPT_FILENAME} -f\nRewriteRule . - [E=X:1]\nRewriteCond %{ENV:X} =1\nRewriteRule . index.html"),
+    ("whole", "RewriteRule ^c$ /front/page.html\nRewriteCond %{REQUEST_FILENAME} -f\nRewriteRule . index.html"),
+    ("names", "RewriteRule ^c$ page.html\nRewriteRule . http://a.example%{REQUEST_FILENAME}?%{REQUEST_URI} [R,L]"),
+    ("dash", "RewriteRule ^c$ - \nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule . index.html"),
+];
+
+#[test]
+fn conditions_see_the_file_that_earlier_rules_of_a_folder_have_made_as_in_apache() {
+    let site = || {
+        let on: Vec<String> = STEPS
+            .iter()
+            .map(|(_, lines)| format!("RewriteEngine On\n{lines}"))
+            .collect();
+        let folders: Vec<_> = STEPS
+            .iter()
+            .zip(&on)
+            .map(|((name, _), on)| (*name, &on[..]))
+            .collect();
+        site_of_folders(&folders)
+            .file("htdocs/front/index.html", "the controller")
+            .conf("RewriteEngine On\nRewriteRule ^/bare(.*)$ $1\nRewriteRule ^/bare-word$ page.html\n")
+    };
+    let mut pair = Pair::start(site).mask(&[(r"/tmp/mehari-test-\w+", "ROOT")]);
+    let mut differences = Vec::new();
+    for (folder, _) in STEPS {
+        for name in ["c", "d", "page.html", "below/page.html", "none/x"] {
+            let target = format!("/{folder}/{name}");
+            differences.extend(pair.compare(&Request::get(&target)).err());
+        }
+    }
+    for target in [
+        "/barepage.html",
+        "/bare/page.html",
+        "/barefront/page.html",
+        "/bare.page.html",
+        "/bare../page.html",
+    ] {
+        differences.extend(pair.compare(&Request::get(target)).err());
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn patterns_match_what_they_match_in_apache() {
+    let site = || {
+        Server::builder().file("htdocs/index.html", "home").conf(
+            "FallbackResource /index.html\nRewriteEngine On\n\
+             RewriteCond %{QUERY_STRING} (\\<|%3C).*script.*(\\>|%3E) [NC]\nRewriteRule ^ - [F]\n\
+             RewriteRule ^/one[a&&b]$ - [F]\n\
+             RewriteRule ^/two[a~~b]$ - [F]\n\
+             RewriteRule ^/three[a[]b$ - [F]\n\
+             RewriteRule ^/four[[:digit:]x-]$ - [F]\n\
+             RewriteRule ^/five(?!x)(.*)$ - [F]\n\
+             RewriteRule ^/six[\\<\\>]$ - [F]\n",
+        )
+    };
+    let mut pair = Pair::start(site);
+    for (target, status) in [
+        ("/?<script>", 403),
+        ("/?%3Cscript%3E", 403),
+        ("/?script", 200),
+        ("/onea", 403),
+        ("/one&", 403),
+        ("/onec", 200),
+        ("/two~", 403),
+        ("/twob", 403),
+        ("/threeab", 403),
+        ("/three%5Bb", 403),
+        ("/four1", 403),
+        ("/four-", 403),
+        ("/foury", 200),
+        ("/five/%FF", 403),
+        ("/fivex%FF", 200),
+        ("/six%3C", 403),
+        ("/six%5C", 200),
+    ] {
+        assert_eq!(pair.get(target).status, status, "{target}");
+    }
+}

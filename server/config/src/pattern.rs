@@ -5,6 +5,9 @@
 //! look-around or backreferences. A match that needs more than `MOST_STEPS` steps of this engine
 //! fails.
 
+mod pcre;
+
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The most steps of a backtracking match.
@@ -57,7 +60,7 @@ impl Pattern {
     }
 
     fn compiled(text: &str, caseless: bool) -> Result<Pattern, String> {
-        let escaped = escape_braces(text);
+        let escaped = pcre::translated(text);
         let linear = regex::bytes::RegexBuilder::new(&escaped)
             .unicode(false)
             .case_insensitive(caseless)
@@ -89,9 +92,7 @@ impl Pattern {
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.engine {
             Engine::Linear(regex) => regex.is_match(bytes),
-            Engine::Backtracking(regex) => {
-                std::str::from_utf8(bytes).is_ok_and(|text| regex.is_match(text).unwrap_or(false))
-            }
+            Engine::Backtracking(regex) => regex.is_match(&*readable(bytes)).unwrap_or(false),
         }
     }
 
@@ -106,10 +107,18 @@ impl Pattern {
                 }
             }
             Engine::Backtracking(regex) => {
-                let text = std::str::from_utf8(bytes).ok()?;
-                let captures = regex.captures_from_pos(text, from).ok()??;
+                let text = readable(bytes);
+                let begin = match &text {
+                    Cow::Borrowed(_) => from,
+                    Cow::Owned(text) => text.chars().take(from).map(char::len_utf8).sum(),
+                };
+                let place = |at: usize| match &text {
+                    Cow::Borrowed(_) => at,
+                    Cow::Owned(text) => text[..at].chars().count(),
+                };
+                let captures = regex.captures_from_pos(&*text, begin).ok()??;
                 for (slot, group) in groups.0.iter_mut().zip(captures.iter()) {
-                    *slot = group.map(|group| group.range());
+                    *slot = group.map(|group| place(group.start())..place(group.end()));
                 }
             }
         }
@@ -152,6 +161,15 @@ impl Pattern {
     }
 }
 
+/// Returns the bytes as a text for the backtracking engine. If the bytes are not UTF-8, each byte
+/// becomes a character. A rule that refuses requests could be bypassed if such bytes never matched.
+fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+    }
+}
+
 fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
     let text = if caseless {
         format!("(?i){text}")
@@ -162,32 +180,6 @@ fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
         .backtrack_limit(MOST_STEPS)
         .build()
         .ok()
-}
-
-/// Escapes each `{` that does not begin a repetition, because PCRE takes such a brace literally.
-fn escape_braces(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    // The letter of the escape before this character. Some escapes take an argument in braces.
-    let mut before = None;
-    while let Some(character) = rest.next() {
-        match character {
-            '\\' => {
-                escaped.push('\\');
-                before = rest.next();
-                escaped.extend(before);
-                continue;
-            }
-            '{' if !matches!(before, Some('p' | 'P' | 'x'))
-                && !rest.peek().is_some_and(char::is_ascii_digit) =>
-            {
-                escaped.push_str("\\{");
-            }
-            other => escaped.push(other),
-        }
-        before = None;
-    }
-    escaped
 }
 
 impl PartialEq for Pattern {
@@ -226,6 +218,14 @@ mod tests {
             let compiled = Pattern::new(pattern).expect(pattern);
             assert_eq!(compiled.matches(text.as_bytes()), expected, "{pattern}");
         }
+        let before_bytes = Pattern::new("^/a(?!b)(.)(.*)c").expect("right");
+        let text = b"/a\xff\xc3c";
+        let groups = before_bytes.groups(text).expect("a match");
+        assert_eq!(groups.get(text, 2), Some(&b"\xc3"[..]));
+        let groups = Pattern::new("(?<=.)[^c]")
+            .expect("right")
+            .groups_at(text, 3);
+        assert_eq!(groups.map(|groups| groups.whole()), Some(3..4));
         assert!(Pattern::new("(").is_err());
         assert!(Pattern::caseless("ABC").expect("right").matches(b"abc"));
     }

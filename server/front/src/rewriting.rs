@@ -58,6 +58,9 @@ pub struct Run<'a> {
     pub rule_state: RuleState,
     /// The URL path to which relative redirect targets are appended.
     pub base: &'a [u8],
+    /// The folder of the rules with a final slash, and the file that earlier rules have made.
+    pub folder: &'a [u8],
+    pub file: Option<Vec<u8>>,
 }
 
 impl Run<'_> {
@@ -188,12 +191,26 @@ impl Run<'_> {
         let root = self.variables.host.mapping.document_root.as_os_str();
         let root = root.as_encoded_bytes();
         let uncovers = target::uncovers(&target, &subject, substitution, root);
-        self.subject = target;
+        self.lead_to(target);
         Some(Applied::Path {
             pass_through: flags.pass_through,
             fixed_start,
             uncovers,
         })
+    }
+
+    /// Makes `target` the text for the next rules. Without a slash at its beginning, it is a path
+    /// below the folder of the rules, or below the root outside of folders.
+    fn lead_to(&mut self, target: Vec<u8>) {
+        let is_whole = target.starts_with(b"/");
+        if self.variables.file.is_empty() {
+            let slash: &[u8] = if is_whole { b"" } else { b"/" };
+            self.subject = [slash, &target].concat();
+            return;
+        }
+        let folder = if is_whole { b"" } else { self.folder };
+        self.file = Some([folder, &target].concat());
+        self.subject = target;
     }
 
     fn note(&mut self, flags: &Flags, matched: Match<'_>, condition: Option<Match<'_>>) {

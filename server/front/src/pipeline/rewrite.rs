@@ -217,6 +217,11 @@ impl Evaluation<'_> {
             variables,
             subject: subject.text,
             base: subject.base,
+            folder: rewriting
+                .folder
+                .as_ref()
+                .map_or(b"", |folder| folder.as_os_str().as_encoded_bytes()),
+            file: None,
             rule_state: rule_state.as_deref().cloned().unwrap_or_default(),
         };
         let rewritten = run.run_rules(rewriting);

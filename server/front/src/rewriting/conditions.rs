@@ -37,7 +37,7 @@ impl Run<'_> {
         escape: Option<&'s Escape>,
     ) -> ExpressionVariables<'s> {
         let outer = &self.variables;
-        ExpressionVariables {
+        let facts = ExpressionVariables {
             rule_state: Some(&self.rule_state),
             query: &self.query,
             groups: Some(groups),
@@ -50,7 +50,11 @@ impl Run<'_> {
             },
             ..ExpressionVariables::new(outer.request, outer.host, None, outer.maps)
         }
-        .at(outer)
+        .at(outer);
+        match &self.file {
+            Some(file) => ExpressionVariables { file, ..facts },
+            None => facts,
+        }
     }
 
     /// Evaluates the conditions of a rule. `None`: the conditions are false.

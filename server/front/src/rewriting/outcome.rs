@@ -39,12 +39,15 @@ impl Run<'_> {
 
     pub(super) fn proxy(&self, start: &BackEndStart, target: &[u8], flags: &Flags) -> Rewritten {
         let path = target.get(start.length..).unwrap_or_default();
-        let mut path = if flags.no_escape {
+        let path = if flags.no_escape {
             path.to_vec()
         } else {
             percent::encode_path(path)
         };
-        path.retain(|byte| *byte > b' ' && *byte != 0x7f);
+        // A blank would end the path in the request, and a control character is not allowed there.
+        if path.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+            return Rewritten::Status(403);
+        }
         Rewritten::Proxy {
             upstream: start.upstream.clone(),
             path,
