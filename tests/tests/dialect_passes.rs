@@ -76,3 +76,32 @@ fn paths_lead_to_the_urls_to_which_they_lead_in_apache() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!(pair.get("/0/k").text(), "GET /0/k HTTP/1.1");
 }
+
+#[test]
+fn slashes_that_are_kept_stay_as_sent_behind_rules_as_in_apache() {
+    let behind = back_end();
+    let url = behind.url();
+    let site = || {
+        Server::builder().conf(&format!(
+            "AllowEncodedSlashes NoDecode\nRewriteEngine On\n\
+             RewriteRule ^/rw/(.*)$ /$1 [PT]\nProxyPass /px/ {url}/px/\n\
+             RewriteRule ^/p/(.*)$ {url}/$1 [P]\n"
+        ))
+    };
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for rest in [
+        "a",
+        "a%2Fb",
+        "a%2fb",
+        "a%20b%2Fc",
+        "a%25b",
+        "%C3%A4%2F?q=%2F",
+    ] {
+        for start in ["/px/", "/rw/px/", "/p/px/"] {
+            let request = Request::get(&format!("{start}{rest}"));
+            differences.extend(pair.compare(&request).err());
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -15,7 +15,8 @@ use crate::request::variables::ExpressionVariables;
 use crate::request::virtual_root;
 use crate::request::Request;
 use crate::rewriting::{Rewritten, Run};
-use mehari_config::{Host, PassFrom, PlaceRules, Proxied, Rewriting, Settings};
+use crate::routing::with_slashes_as_sent;
+use mehari_config::{EncodedSlashes, Host, PassFrom, PlaceRules, Proxied, Rewriting, Settings};
 use mehari_http::path::{merge_slashes, resolved, Path};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
@@ -180,7 +181,7 @@ impl Evaluation<'_> {
         let state = rule_state.get_or_insert_with(Default::default);
         state.mapping.destination = Some(destination);
         let resource = match new {
-            Some(new) => percent::encode_path(&new),
+            Some(new) => resource_of(host, &new),
             None => request.path().to_vec(),
         };
         in_place(request, resource, &query)
@@ -237,6 +238,16 @@ impl Evaluation<'_> {
             *rule_state = Some(Box::new(state));
         }
         Ok(rewritten)
+    }
+}
+
+/// Returns the URL path for a decoded one. With `AllowEncodedSlashes NoDecode`, a decoded path still
+/// has the `%2F` of the client.
+fn resource_of(host: &Host, path: &[u8]) -> Vec<u8> {
+    let encoded = percent::encode_path(path);
+    match host.mapping.encoded_slashes() {
+        EncodedSlashes::Kept => with_slashes_as_sent(&encoded),
+        EncodedSlashes::Decoded | EncodedSlashes::Refused => encoded,
     }
 }
 

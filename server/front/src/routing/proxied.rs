@@ -71,7 +71,7 @@ fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Undoes the encoding of a `%2F` as `%252F`.
-fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
+pub fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
     let mut sent = Vec::with_capacity(path.len());
     let mut rest = path;
     while let Some(at) = memchr::memmem::find(rest, b"%252") {

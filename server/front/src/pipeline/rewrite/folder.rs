@@ -2,7 +2,7 @@
 //! the folder, and redirect the request to another path.
 
 use super::redirects::{joined, redirected};
-use super::{back_end, in_place, may_run, Subject};
+use super::{back_end, in_place, may_run, resource_of, Subject};
 use crate::pipeline::rules::{Decision, Evaluation, RedirectTarget};
 use crate::request::canonical::has_scheme;
 use crate::request::rule_state::{Destination, RuleState};
@@ -11,7 +11,6 @@ use crate::rewriting::Rewritten;
 use crate::routing::{Route, RouteOutcome};
 use mehari_config::Phase;
 use mehari_http::path::{resolved, Path};
-use mehari_text::percent;
 
 impl Evaluation<'_> {
     /// Runs the `RewriteRule`s of a folder. `None`: the request continues.
@@ -119,7 +118,7 @@ impl Evaluation<'_> {
                     return in_place(self.request, self.request.path().to_vec(), &query);
                 }
                 Some(Decision::Led(RedirectTarget {
-                    target: joined(self.request, &percent::encode_path(&new), &query),
+                    target: joined(self.request, &resource_of(self.host, &new), &query),
                     in_place: false,
                     ..Default::default()
                 }))
