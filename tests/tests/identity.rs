@@ -157,6 +157,14 @@ fn logs_in_a_folder_of_root_are_opened_again_after_a_rotation() {
         );
         assert!(server.site.path("logs/error.log").exists());
     }
+    std::fs::remove_dir_all(&folder).expect("own folder");
+    std::fs::create_dir(&folder).expect("own folder");
+    server.signal(Signal::Usr1);
+    let is_there = || server.site.path("logs/access.log").exists();
+    assert!(
+        eventually(PATIENCE, is_there),
+        "not opened in the new folder"
+    );
 }
 
 /// Root opens no file where the server's user could put a link in its place.
