@@ -1,5 +1,5 @@
-//! Tests which fields of a request the rules see: fields by a pattern of names, and repeated fields.
-//! Each response must equal Apache's.
+//! Tests which fields of a request the rules see: fields by a pattern of names, and repeated
+//! fields. Each response must equal Apache's.
 
 use mehari_harness::{Pair, Request, Server};
 

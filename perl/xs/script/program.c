@@ -153,8 +153,8 @@ static void set_arguments(pTHX)
 }
 
 /* Returns the command line of another perl: its switches in one argument, as the kernel passes a #!
- * line, then the file and the words of @ARGV. The words are at most as many as the bytes of a query,
- * whose length is limited. */
+ * line, then the file and the words of @ARGV. The words are at most as many as the bytes of a
+ * query, whose length is limited. */
 static char **own_command_line(pTHX_ char *perl, char *switches, char *file)
 {
   AV *words = get_av("ARGV", GV_ADD);

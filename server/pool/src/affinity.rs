@@ -19,8 +19,8 @@ const SEARCHED: usize = 16;
 /// A request that has waited this long comes next, even if another script is wanted.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// How long a request waits behind another one for a worker with a template, while the cores have
-/// more work than they can do. Starting one more template takes 5 to 30 ms of a core, and stays without a use if the
-/// worker with a template is free again soon.
+/// more work than they can do. Starting one more template takes 5 to 30 ms of a core, and stays
+/// without a use if the worker with a template is free again soon.
 const TEMPLATE_PATIENCE: Duration = Duration::from_millis(100);
 
 impl Inner {

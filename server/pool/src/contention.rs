@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// How long an answer holds, because reading the file takes some microseconds.
 const FRESH: Duration = Duration::from_millis(5);
-/// The threads for each core from which on the cores are contended. The front and the clients on the
-/// same machine are among them.
+/// The threads for each core from which on the cores are contended. The front and the clients on
+/// the same machine are among them.
 const PER_CORE: u64 = 2;
 
 pub struct Contention {

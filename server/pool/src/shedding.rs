@@ -122,8 +122,8 @@ impl Inner {
         self.teams[team].queue.remove(place)
     }
 
-    /// Returns the script of the request that a worker without a script would get next, and how long
-    /// the request has waited.
+    /// Returns the script of the request that a worker without a script would get next, and how
+    /// long the request has waited.
     pub fn next_script(&self, team: usize, now: Instant) -> Option<(Option<Script>, Duration)> {
         let team = &self.teams[team];
         let place = team.next_place(&Templates::default(), now)?;

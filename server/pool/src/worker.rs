@@ -140,8 +140,8 @@ impl Worker {
         self.mailbox.sleeps() && self.started.elapsed() >= START
     }
 
-    /// Makes a worker that a zygote will fork. `templates`: the most that the worker keeps. Also returns the worker's end of the descriptor
-    /// socket.
+    /// Makes a worker that a zygote will fork. `templates`: the most that the worker keeps. Also
+    /// returns the worker's end of the descriptor socket.
     pub fn new(generation: u32, team: usize, templates: usize) -> io::Result<(Worker, OwnedFd)> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,

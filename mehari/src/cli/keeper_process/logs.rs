@@ -74,8 +74,8 @@ impl KeptLog {
     }
 }
 
-/// Opens a folder to which only root can make another way: every folder of the path belongs to root,
-/// and nobody else can write to it.
+/// Opens a folder to which only root can make another way: every folder of the path belongs to
+/// root, and nobody else can write to it.
 fn safe_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder = fs::open("/", flags, Mode::empty())?;
@@ -91,8 +91,8 @@ fn safe_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(folder)
 }
 
-/// Refuses a folder that somebody else can change. `enough`: the bits that protect root's entries in
-/// a folder in which others can write.
+/// Refuses a folder that somebody else can change. `enough`: the bits that protect root's entries
+/// in a folder in which others can write.
 fn check(folder: &OwnedFd, enough: u32) -> io::Result<()> {
     let stat = fs::fstat(folder)?;
     let is_protected = stat.st_mode & WRITABLE_FOR_OTHERS == 0 || stat.st_mode & enough != 0;

@@ -241,8 +241,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the URL path for a decoded one. With `AllowEncodedSlashes NoDecode`, a decoded path still
-/// has the `%2F` of the client.
+/// Returns the URL path for a decoded one. With `AllowEncodedSlashes NoDecode`, a decoded path
+/// still has the `%2F` of the client.
 fn resource_of(host: &Host, path: &[u8]) -> Vec<u8> {
     let encoded = percent::encode_path(path);
     match host.mapping.encoded_slashes() {

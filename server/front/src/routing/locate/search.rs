@@ -397,8 +397,8 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Makes the target of a file, with the compressed neighbours that are as accessible as the file
-    /// itself.
+    /// Makes the target of a file, with the compressed neighbours that are as accessible as the
+    /// file itself.
     fn target(&self, settings: &Settings, path: &Path, name: CString, stat: &Stat) -> FileTarget {
         let mut target = FileTarget::new(name, stat);
         let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
