@@ -90,14 +90,7 @@ fn slashes_that_are_kept_stay_as_sent_behind_rules_as_in_apache() {
     };
     let mut pair = Pair::start(site);
     let mut differences = Vec::new();
-    for rest in [
-        "a",
-        "a%2Fb",
-        "a%2fb",
-        "a%20b%2Fc",
-        "a%25b",
-        "%C3%A4%2F?q=%2F",
-    ] {
+    for rest in ["a", "a%2Fb", "a%2fb", "a%20b%2Fc", "%C3%A4%2F?q=%2F"] {
         for start in ["/px/", "/rw/px/", "/p/px/"] {
             let request = Request::get(&format!("{start}{rest}"));
             differences.extend(pair.compare(&request).err());

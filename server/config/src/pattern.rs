@@ -7,7 +7,6 @@
 
 mod pcre;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The most steps of a backtracking match.
@@ -92,7 +91,7 @@ impl Pattern {
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.engine {
             Engine::Linear(regex) => regex.is_match(bytes),
-            Engine::Backtracking(regex) => regex.is_match(&*readable(bytes)).unwrap_or(false),
+            Engine::Backtracking(regex) => regex.is_match(bytes).unwrap_or(false),
         }
     }
 
@@ -107,18 +106,9 @@ impl Pattern {
                 }
             }
             Engine::Backtracking(regex) => {
-                let text = readable(bytes);
-                let begin = match &text {
-                    Cow::Borrowed(_) => from,
-                    Cow::Owned(text) => text.chars().take(from).map(char::len_utf8).sum(),
-                };
-                let place = |at: usize| match &text {
-                    Cow::Borrowed(_) => at,
-                    Cow::Owned(text) => text[..at].chars().count(),
-                };
-                let captures = regex.captures_from_pos(&*text, begin).ok()??;
+                let captures = regex.captures_from_pos(bytes, from).ok()??;
                 for (slot, group) in groups.0.iter_mut().zip(captures.iter()) {
-                    *slot = group.map(|group| place(group.start())..place(group.end()));
+                    *slot = group.map(|group| group.range());
                 }
             }
         }
@@ -148,25 +138,15 @@ impl Pattern {
                     .collect()
             }),
             Engine::Backtracking(regex) => {
-                let text = std::str::from_utf8(bytes).ok();
-                let captures = text.and_then(|text| regex.captures(text).ok()?);
+                let captures = regex.captures(bytes).ok().flatten();
                 captures.map_or_else(Vec::new, |captures| {
-                    let found = |name: &str| Some(captures.name(name)?.as_str().into());
+                    let found = |name: &str| Some(captures.name(name)?.as_bytes().to_vec());
                     names
                         .filter_map(|name| Some((name.to_string(), found(name)?)))
                         .collect()
                 })
             }
         }
-    }
-}
-
-/// Returns the bytes as a text for the backtracking engine. If the bytes are not UTF-8, each byte
-/// becomes a character. A rule that refuses requests could be bypassed if such bytes never matched.
-fn readable(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
     }
 }
 
@@ -178,6 +158,7 @@ fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
     };
     fancy_regex::RegexBuilder::new(&text)
         .backtrack_limit(MOST_STEPS)
+        .bytes_mode(fancy_regex::BytesMode::Ascii)
         .build()
         .ok()
 }

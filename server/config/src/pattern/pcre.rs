@@ -1,6 +1,6 @@
 //! Writes an expression of PCRE's syntax as the regex libraries need it. In their syntax some
-//! characters have a meaning that they do not have in PCRE: `{` without a number, `\<`, and `[`,
-//! `&&`, `~~` and `--` in a class.
+//! characters have a meaning that they do not have in PCRE: `{` without a number, `\<`, `\h`, and
+//! `[`, `&&`, `~~` and `--` in a class.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -29,14 +29,44 @@ pub(super) fn translated(text: &str) -> String {
     translated
 }
 
-/// Writes an escape, and returns its letter. In the libraries, `\<` and `\>` are word boundaries.
+/// Horizontal and vertical white space, `\h` and `\v`, as the members of a class.
+const HORIZONTAL: &str = "\\t \\xA0";
+const VERTICAL: &str = "\\n-\\r\\x85";
+
+/// Writes an escape outside of classes, and returns its letter.
 fn escape(rest: &mut Peekable<Chars<'_>>, translated: &mut String) -> Option<char> {
     let letter = rest.next();
+    match letter {
+        Some('h') => translated.extend(["[", HORIZONTAL, "]"]),
+        Some('H') => translated.extend(["[^", HORIZONTAL, "]"]),
+        Some('v') => translated.extend(["[", VERTICAL, "]"]),
+        Some('V') => translated.extend(["[^", VERTICAL, "]"]),
+        Some('R') => translated.extend(["(?:\\r\\n|[", VERTICAL, "])"]),
+        other => quoted(other, translated),
+    }
+    letter
+}
+
+/// Writes an escape in a class, and returns whether it can begin a range.
+fn escape_in_class(rest: &mut Peekable<Chars<'_>>, translated: &mut String) -> bool {
+    let letter = rest.next();
+    match letter {
+        Some('h') => translated.push_str(HORIZONTAL),
+        Some('v') => translated.push_str(VERTICAL),
+        other => quoted(other, translated),
+    }
+    !matches!(
+        letter,
+        Some('d' | 'D' | 's' | 'S' | 'w' | 'W' | 'h' | 'v' | 'p' | 'P')
+    )
+}
+
+/// In the libraries, `\<` and `\>` are word boundaries.
+fn quoted(letter: Option<char>, translated: &mut String) {
     if !matches!(letter, Some('<' | '>')) {
         translated.push('\\');
     }
     translated.extend(letter);
-    letter
 }
 
 /// What stands before a `-` in a class.
@@ -69,13 +99,7 @@ fn class(rest: &mut Peekable<Chars<'_>>, translated: &mut String) {
                 }
                 !is_named
             }
-            '\\' => {
-                let letter = escape(rest, translated);
-                !matches!(
-                    letter,
-                    Some('d' | 'D' | 's' | 'S' | 'w' | 'W' | 'h' | 'p' | 'P')
-                )
-            }
+            '\\' => escape_in_class(rest, translated),
             '-' if before == Before::Character && rest.peek() != Some(&']') => {
                 translated.push('-');
                 before = Before::Hyphen;
@@ -140,6 +164,15 @@ mod tests {
         ("^[\\]a]$", &["]", "a"], &["\\"]),
         ("^[{}]$", &["{", "}"], &["a"]),
         ("^[\\w.-]+$", &["a.b-c"], &["a/b"]),
+        ("^[\\h]$", &["\t", " "], &["h", "a"]),
+        ("^\\h$", &["\t", " "], &["h", "a"]),
+        ("^\\H$", &["a"], &[" "]),
+        ("^a\\Rb$", &["a\r\nb", "a\nb"], &["ab"]),
+        ("^[\\vx]\\v$", &["x\n"], &["xv"]),
+        ("^[\\w]$", &["a"], &["\u{e9}"]),
+        ("^..$", &["\u{e9}"], &["a"]),
+        ("^[^a]{2}$", &["\u{e9}"], &["\u{e9}\u{e9}"]),
+        ("^\u{e9}$", &["\u{e9}"], &["e"]),
         ("^[^\\\\/]$", &["a"], &["\\", "/"]),
     ];
 
