@@ -705,3 +705,30 @@ fn patterns_match_what_they_match_in_apache() {
         assert_eq!(pair.get(target).status, status, "{target}");
     }
 }
+
+#[test]
+fn a_hidden_name_that_a_rule_inserts_into_the_query_is_no_file() {
+    let site = || {
+        Server::builder()
+            .file("htdocs/page.html", "page")
+            .file("htdocs/page.html~", "secret")
+            .conf(
+                "RewriteEngine On\nRewriteRule ^/wiki/(.*)$ /page.html?q=$1\n\
+                 RewriteRule ^/copy/(.*)$ /$1\n",
+            )
+    };
+    let mut pair = Pair::start(site);
+    for name in [
+        "a",
+        "page.html~",
+        ".hidden",
+        "a/b.bak",
+        ".git/x",
+        "form.pl.txt",
+    ] {
+        let answer = pair.get(&format!("/wiki/{name}"));
+        assert_eq!(answer.text(), "page", "{name}");
+    }
+    let refused = pair.ours().get("/copy/page.html~");
+    assert_eq!(refused.status, 404);
+}

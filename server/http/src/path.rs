@@ -92,13 +92,17 @@ impl Path {
 
     /// Returns whether the first `length` bytes of the path have a private segment.
     pub fn hides(&self, length: usize) -> bool {
-        let path = &self.merged[..length];
-        let mut segments = path.split(|&byte| byte == b'/').skip(1).enumerate();
-        segments.any(|(depth, segment)| {
-            let public = depth == 0 && segment == b".well-known";
-            !public && is_hidden_name(segment)
-        })
+        hides(&self.merged[..length])
     }
+}
+
+/// Returns whether the path has a private segment.
+pub fn hides(path: &[u8]) -> bool {
+    let mut segments = path.split(|&byte| byte == b'/').skip(1).enumerate();
+    segments.any(|(depth, segment)| {
+        let public = depth == 0 && segment == b".well-known";
+        !public && is_hidden_name(segment)
+    })
 }
 
 /// Writes `%2f` as `%252f`, which decodes to `%2f`.

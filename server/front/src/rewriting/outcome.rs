@@ -95,16 +95,16 @@ pub(super) fn expanded(
     flags: &Flags,
 ) -> Option<Vec<u8>> {
     let mut target = Vec::new();
-    let mut has_query = flags.question_marks;
+    // Whether the `?` before the query comes from the client. With `QSL` it is the last `?`.
+    let mut is_of_client = None;
     for piece in substitution.pieces() {
         let before = target.len();
         piece.put(variables, &mut target);
-        let has_mark = target[before..].contains(&b'?');
-        match piece {
-            Piece::Literal(_) => has_query |= has_mark,
-            _ if has_mark && !has_query => return None,
-            _ => {}
+        let counts = is_of_client.is_none() || flags.query_last;
+        if counts && target[before..].contains(&b'?') {
+            is_of_client = Some(!matches!(piece, Piece::Literal(_)));
         }
     }
-    Some(target)
+    let is_safe = flags.question_marks || is_of_client != Some(true);
+    is_safe.then_some(target)
 }

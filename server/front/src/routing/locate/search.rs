@@ -21,7 +21,7 @@ use crate::routing::{program, proxied, variants, ActedFor, Acting, LedTo, Route,
 use folder::Lead;
 use mehari_config::{Forced, Handler, Host, Proxied, RequestPlace, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
-use mehari_http::path::Path;
+use mehari_http::path::{hides, Path};
 use mehari_http::problem::Problem;
 use mehari_text::percent;
 use rustix::fs::{Access, FileType, Stat};
@@ -284,7 +284,9 @@ impl<'s> Search<'s> {
             FileType::from_raw_mode(found.stat.st_mode) == FileType::RegularFile
         };
         let info = found.as_ref().filter(is_file).map_or(0, |found| found.rest);
-        if path.hides(path.merged.len().saturating_sub(info)) {
+        // A rule may lead a hidden name elsewhere, for example into the query.
+        let is_led_elsewhere = by_rule && !hides(&mapped[..mapped.len() - info]);
+        if !is_led_elsewhere && path.hides(path.merged.len().saturating_sub(info)) {
             return Ok(self.refused(settings, HIDDEN));
         }
         let Some(found) = found else {
