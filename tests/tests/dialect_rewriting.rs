@@ -732,3 +732,35 @@ fn a_hidden_name_that_a_rule_inserts_into_the_query_is_no_file() {
     let refused = pair.ours().get("/copy/page.html~");
     assert_eq!(refused.status, 404);
 }
+
+#[test]
+fn a_condition_of_the_host_looks_ahead_to_the_file_as_in_apache() {
+    let site = || {
+        Server::builder()
+            .file("htdocs/page.html", "page")
+            .file("htdocs/index.html", "home")
+            .file("aliased/x", "aliased")
+            .conf(
+                "Alias /context @ROOT@/aliased\n<Directory @ROOT@/aliased>\nRequire all granted\n\
+                 </Directory>\nRewriteEngine On\n\
+                 RewriteRule ^/first$ /page.html\n\
+                 RewriteCond %{REQUEST_URI} !^/names\n\
+                 RewriteCond %{LA-U:REQUEST_FILENAME} !-f\nRewriteRule ^ /index.html [L,NS]\n\
+                 RewriteRule ^/names http://a.example/%{LA-U:SCRIPT_FILENAME} [R]\n",
+            )
+    };
+    let mut pair = Pair::start(site).mask(&[(r"/tmp/mehari-test-\w+", "ROOT")]);
+    let mut differences = Vec::new();
+    for target in [
+        "/page.html",
+        "/none",
+        "/first",
+        "/context/x",
+        "/context/y",
+        "/names",
+        "/",
+    ] {
+        differences.extend(pair.compare(&Request::get(target)).err());
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -3,6 +3,7 @@
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
 use crate::request::{canonical, path_of, query_of, Fields, Protocol, Request};
+use crate::routing;
 use mehari_auth::passwords;
 use mehari_config::{
     AllowDeny, Escape, Groups, Host, Pattern, Piece, RewriteMap, Settings, VariableSource, Verdict,
@@ -325,6 +326,16 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
+    /// Appends the value that a variable has after the path is mapped to a file.
+    fn ahead(&self, name: &str, into: &mut Vec<u8>) {
+        match name {
+            "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => {
+                into.extend(routing::map(&self.host.mapping, &self.path()).file);
+            }
+            name => self.variable(name, into),
+        }
+    }
+
     fn is_of_script_alias(&self) -> bool {
         let path = self.path();
         self.host
@@ -399,7 +410,7 @@ impl VariableSource for ExpressionVariables<'_> {
         match piece {
             Piece::Literal(bytes) => into.extend_from_slice(bytes),
             Piece::Variable(name) => self.variable(name, into),
-            Piece::Ahead(name) => self.variable(name, into),
+            Piece::Ahead(name) => self.ahead(name, into),
             Piece::Field(name) | Piece::UnvariedField(name) => self.field(name, into),
             Piece::Response(name) => self.response(name, into),
             // Only expressions about health checks have it.
