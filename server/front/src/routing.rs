@@ -22,7 +22,6 @@ pub mod variants;
 mod walk;
 
 pub use locate::{is_found_by_walk, DENIED, ENCODED_SLASH, HIDDEN, NO_INDEX};
-pub use mapping::map;
 pub use proxied::with_slashes_as_sent;
 
 use crate::content::{media, FileTarget};

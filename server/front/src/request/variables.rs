@@ -3,7 +3,6 @@
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::virtual_root::document_root;
 use crate::request::{canonical, path_of, query_of, Fields, Protocol, Request};
-use crate::routing;
 use mehari_auth::passwords;
 use mehari_config::{
     AllowDeny, Escape, Groups, Host, Pattern, Piece, RewriteMap, Settings, VariableSource, Verdict,
@@ -330,7 +329,9 @@ impl<'a> ExpressionVariables<'a> {
     fn ahead(&self, name: &str, into: &mut Vec<u8>) {
         match name {
             "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => {
-                into.extend(routing::map(&self.host.mapping, &self.path()).file);
+                let path = self.path();
+                let mapped = self.host.mapping.map(&String::from_utf8_lossy(&path));
+                into.extend_from_slice(mapped.file.as_os_str().as_bytes());
             }
             name => self.variable(name, into),
         }
