@@ -103,7 +103,7 @@ fn site_of_conditions() -> Builder {
         .file("htdocs/closed/page.html", "closed")
         .file("users", "ann:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=\n")
         .conf(&format!(
-            "LogFormat \"%{{X-Row}}i %>s\" short\nSetEnvIf Request_URI quiet quiet\n\
+            "LogFormat \"%{{X-Row}}i %>s %{{X-Asked}}i\" short\nSetEnvIf Request_URI quiet quiet\n\
              ErrorDocument 404 /sorry.html\nCustomLog logs/all short\n{logs}\
              <Directory @ROOT@/htdocs>\nRequire all granted\nSetEnv place here\n</Directory>\n\
              <Files said.txt>\nHeader set X-Said yes\n</Files>\n\
@@ -118,6 +118,9 @@ fn rows() -> Vec<Request> {
     let requests = vec![
         Request::get("/page.html").host("one.test"),
         Request::get("/page.html?a=b").field("X-Asked", "yes"),
+        Request::get("/page.html?a=b")
+            .field("X-Asked", "yes")
+            .field("X-Asked", "no"),
         Request::get("/said.txt"),
         Request::get("/none?a=b"),
         Request::get("/quiet.html"),

@@ -52,7 +52,7 @@ fn value(
         LogField::Environment(name) => text(line, environment(entry, name)),
         LogField::FileName => text(line, filled(more.file)),
         LogField::Protocol => text(line, filled(entry.protocol)),
-        LogField::RequestField(name) => text(line, request_field(entry, name)),
+        LogField::RequestField(name) => text(line, request_fields(entry, name).as_deref()),
         LogField::ResponseField(name) => text(line, response_field(entry, name)),
         LogField::KeptAlive => decimal(line, more.kept),
         LogField::Nothing => line.push(b'-'),
@@ -156,6 +156,14 @@ fn request_field<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
     fields
         .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
         .map(|(_, value)| *value)
+}
+
+/// Returns the values of all fields of this name, separated by commas, as in Apache.
+fn request_fields(entry: &AccessEntry<'_>, name: &str) -> Option<Vec<u8>> {
+    let fields = entry.more.fields.iter();
+    let named = fields.filter(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
+    let values: Vec<&[u8]> = named.map(|(_, value)| *value).collect();
+    (!values.is_empty()).then(|| values.join(&b", "[..]))
 }
 
 fn response_field<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
