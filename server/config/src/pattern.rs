@@ -1,16 +1,17 @@
-//! Regular expressions as in Apache: PCRE's syntax over bytes. `.` does not match a newline, and
-//! `$` matches the end of the text only. The time of a match is limited.
+//! Regular expressions as in Apache: PCRE's syntax over bytes. `.` matches every byte, and `$`
+//! matches the end of the text only.
 //!
-//! An engine with linear time runs most expressions. A backtracking engine runs expressions with
-//! look-around or backreferences. A match that needs more than `MOST_STEPS` steps of this engine
-//! fails.
+//! An engine with linear time runs the expressions that mean the same in its own syntax
+//! (`syntax.rs`). PCRE2 runs the others. It gives up after as many steps as in Apache: then there
+//! is no match.
 
-mod pcre;
+mod bytes;
+mod class;
+mod cursor;
+mod syntax;
 
 use std::ops::Range;
 
-/// The most steps of a backtracking match.
-const MOST_STEPS: usize = 1_000_000;
 /// The number of groups: `$0` to `$9`.
 const MOST_GROUPS: usize = 10;
 
@@ -24,7 +25,7 @@ pub struct Pattern {
 #[derive(Debug, Clone)]
 enum Engine {
     Linear(regex::bytes::Regex),
-    Backtracking(Box<fancy_regex::Regex>),
+    Pcre(Box<pcre2::bytes::Regex>),
 }
 
 /// The positions of a match's groups. Group 0 is the whole match.
@@ -59,22 +60,11 @@ impl Pattern {
     }
 
     fn compiled(text: &str, caseless: bool) -> Result<Pattern, String> {
-        let escaped = pcre::translated(text);
-        let linear = regex::bytes::RegexBuilder::new(&escaped)
-            .unicode(false)
-            .case_insensitive(caseless)
-            .size_limit(4 << 20)
-            .build();
+        let translated = syntax::translated(text);
+        let linear = translated.linear.and_then(|text| linear(&text, caseless));
         let engine = match linear {
-            Ok(linear) => Engine::Linear(linear),
-            Err(error) => match backtracking(&escaped, caseless) {
-                Some(regex) => Engine::Backtracking(Box::new(regex)),
-                None => {
-                    let text = error.to_string();
-                    let last = text.lines().last().unwrap_or("not a regular expression");
-                    return Err(last.trim_start_matches("error: ").to_string());
-                }
-            },
+            Some(regex) => Engine::Linear(regex),
+            None => Engine::Pcre(Box::new(pcre(&translated.pcre, caseless)?)),
         };
         let text = if caseless {
             format!("(?i){text}")
@@ -91,76 +81,104 @@ impl Pattern {
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.engine {
             Engine::Linear(regex) => regex.is_match(bytes),
-            Engine::Backtracking(regex) => regex.is_match(bytes).unwrap_or(false),
+            Engine::Pcre(regex) => regex.is_match(bytes).unwrap_or(false),
         }
+    }
+
+    /// Searches for the first match at or after `from`, and gives `see` the number and the position
+    /// of each group.
+    fn search(&self, bytes: &[u8], from: usize, mut see: impl FnMut(usize, Range<usize>)) -> bool {
+        match &self.engine {
+            Engine::Linear(regex) => {
+                let Some(captures) = regex.captures_at(bytes, from) else {
+                    return false;
+                };
+                for (number, group) in captures.iter().enumerate() {
+                    group
+                        .into_iter()
+                        .for_each(|group| see(number, group.range()));
+                }
+            }
+            Engine::Pcre(regex) => {
+                let mut found = regex.capture_locations();
+                let Ok(Some(_)) = regex.captures_read_at(&mut found, bytes, from) else {
+                    return false;
+                };
+                for number in 0..found.len() {
+                    let group = found.get(number);
+                    group
+                        .into_iter()
+                        .for_each(|(start, end)| see(number, start..end));
+                }
+            }
+        }
+        true
     }
 
     /// Returns the groups of the first match at or after `from`.
     pub fn groups_at(&self, bytes: &[u8], from: usize) -> Option<Groups> {
         let mut groups = Groups::default();
-        match &self.engine {
-            Engine::Linear(regex) => {
-                let captures = regex.captures_at(bytes, from)?;
-                for (slot, group) in groups.0.iter_mut().zip(captures.iter()) {
-                    *slot = group.map(|group| group.range());
-                }
+        let found = self.search(bytes, from, |number, group| {
+            if let Some(slot) = groups.0.get_mut(number) {
+                *slot = Some(group);
             }
-            Engine::Backtracking(regex) => {
-                let captures = regex.captures_from_pos(bytes, from).ok()??;
-                for (slot, group) in groups.0.iter_mut().zip(captures.iter()) {
-                    *slot = group.map(|group| group.range());
-                }
-            }
-        }
-        Some(groups)
+        });
+        found.then_some(groups)
     }
 
     pub fn groups(&self, bytes: &[u8]) -> Option<Groups> {
         self.groups_at(bytes, 0)
     }
 
+    /// Returns the names of the groups `(?<name>...)`, each at the number of its group.
+    fn names(&self) -> Vec<Option<&str>> {
+        match &self.engine {
+            Engine::Linear(regex) => regex.capture_names().collect(),
+            Engine::Pcre(regex) => regex.capture_names().iter().map(Option::as_deref).collect(),
+        }
+    }
+
     /// Returns the names of the groups `(?<name>...)`.
     pub(crate) fn group_names(&self) -> Vec<&str> {
-        match &self.engine {
-            Engine::Linear(regex) => regex.capture_names().flatten().collect(),
-            Engine::Backtracking(regex) => regex.capture_names().flatten().collect(),
-        }
+        self.names().into_iter().flatten().collect()
     }
 
     /// Returns the names and the bytes of the named groups of the first match.
     pub(crate) fn named_groups(&self, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
-        let names = self.group_names().into_iter();
-        match &self.engine {
-            Engine::Linear(regex) => regex.captures(bytes).map_or_else(Vec::new, |captures| {
-                let found = |name: &str| Some(captures.name(name)?.as_bytes().to_vec());
-                names
-                    .filter_map(|name| Some((name.to_string(), found(name)?)))
-                    .collect()
-            }),
-            Engine::Backtracking(regex) => {
-                let captures = regex.captures(bytes).ok().flatten();
-                captures.map_or_else(Vec::new, |captures| {
-                    let found = |name: &str| Some(captures.name(name)?.as_bytes().to_vec());
-                    names
-                        .filter_map(|name| Some((name.to_string(), found(name)?)))
-                        .collect()
-                })
+        let names = self.names();
+        let mut groups = Vec::new();
+        self.search(bytes, 0, |number, group| {
+            if let Some(name) = names.get(number).copied().flatten() {
+                let text = bytes.get(group).unwrap_or_default();
+                groups.push((name.to_string(), text.to_vec()));
             }
-        }
+        });
+        groups
     }
 }
 
-fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
-    let text = if caseless {
-        format!("(?i){text}")
-    } else {
-        text.to_string()
-    };
-    fancy_regex::RegexBuilder::new(&text)
-        .backtrack_limit(MOST_STEPS)
-        .bytes_mode(fancy_regex::BytesMode::Ascii)
+fn linear(text: &str, caseless: bool) -> Option<regex::bytes::Regex> {
+    regex::bytes::RegexBuilder::new(text)
+        .unicode(false)
+        .case_insensitive(caseless)
+        .dot_matches_new_line(true)
+        .size_limit(4 << 20)
         .build()
         .ok()
+}
+
+/// Compiles an expression for PCRE2's interpreter. Machine code (JIT) counts steps otherwise, and has
+/// a stack of its own that can overflow: it would miss matches that Apache finds.
+fn pcre(text: &str, caseless: bool) -> Result<pcre2::bytes::Regex, String> {
+    pcre2::bytes::RegexBuilder::new()
+        .caseless(caseless)
+        .dotall(true)
+        .build(text)
+        .map_err(|error| {
+            let text = error.to_string();
+            let (_, why) = text.rsplit_once(": ").unwrap_or(("", &text));
+            why.to_string()
+        })
 }
 
 impl PartialEq for Pattern {
@@ -182,47 +200,4 @@ impl std::fmt::Display for Pattern {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_match_as_pcre_does() {
-        for (pattern, text, expected) in [
-            ("^/a(.*)$", "/abc", true),
-            ("(?!x)y", "y", true),
-            ("^(?!.*\\.php$)", "/a.php", false),
-            ("^(a)\\1$", "aa", true),
-            ("^/{x}$", "/{x}", true),
-            ("a{2}", "aa", true),
-            ("^[^/]+$", "\u{e9}", true),
-        ] {
-            let compiled = Pattern::new(pattern).expect(pattern);
-            assert_eq!(compiled.matches(text.as_bytes()), expected, "{pattern}");
-        }
-        let before_bytes = Pattern::new("^/a(?!b)(.)(.*)c").expect("right");
-        let text = b"/a\xff\xc3c";
-        let groups = before_bytes.groups(text).expect("a match");
-        assert_eq!(groups.get(text, 2), Some(&b"\xc3"[..]));
-        let groups = Pattern::new("(?<=.)[^c]")
-            .expect("right")
-            .groups_at(text, 3);
-        assert_eq!(groups.map(|groups| groups.whole()), Some(3..4));
-        assert!(Pattern::new("(").is_err());
-        assert!(Pattern::caseless("ABC").expect("right").matches(b"abc"));
-    }
-
-    #[test]
-    fn a_match_that_takes_too_long_is_none() {
-        let slow = Pattern::new("^(?=(a+)+$)b").expect("right");
-        assert!(!slow.matches("a".repeat(64).as_bytes()));
-    }
-
-    #[test]
-    fn groups_are_counted_from_the_whole_match() {
-        let pattern = Pattern::new("/(\\w+)/(x)?").expect("right");
-        let groups = pattern.groups(b"at /one/ ").expect("a match");
-        assert_eq!(groups.get(b"at /one/ ", 1), Some(&b"one"[..]));
-        assert_eq!(groups.get(b"at /one/ ", 2), None);
-        assert_eq!(groups.whole(), 3..8);
-    }
-}
+mod tests;
