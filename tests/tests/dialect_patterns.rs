@@ -209,6 +209,7 @@ fn closed_site() -> Builder {
          RewriteCond %{QUERY_STRING} (\\<|%3C).*script.*(\\>|%3E) [NC]\nRewriteRule ^ - [F]\n\
          RewriteCond %{QUERY_STRING} ^(?=(a+)+$)\nRewriteRule ^/slow - [F]\n\
          <LocationMatch \"^/l(?=.)[^a-z&&]x\">\nRequire all denied\n</LocationMatch>\n\
+         AliasMatch ^/match/.$ @ROOT@/htdocs/page.html\n\
          RedirectMatch gone \"^/(?<first>.)\\\\k<first>$\"\n",
     )
 }
@@ -225,7 +226,11 @@ fn patterns_close_what_they_close_in_apache() {
         "/page.html?a=<?php",
         "/page.html?x=description+of",
         "/page.html?x=%3CSCRIPT%3E",
+        "/l%FFx",
         "/l&x",
+        "/match/%FF",
+        "/match/%C3%A9",
+        "/match/ab",
         "/%FF%FF",
         "/ab",
         &format!("/slow?{long}"),

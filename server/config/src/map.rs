@@ -95,7 +95,8 @@ impl UrlMapping {
 
     /// Maps a decoded and normalised URL path (no `.`, `..` or empty segments). The first matching
     /// alias applies, in configuration order.
-    pub fn map(&self, url_path: &str) -> Mapped {
+    pub fn map(&self, url_path: &(impl AsRef<[u8]> + ?Sized)) -> Mapped {
+        let url_path = url_path.as_ref();
         for alias in &self.aliases {
             if let Some(mapped) = alias.matched(url_path) {
                 return mapped;
@@ -108,7 +109,7 @@ impl UrlMapping {
     }
 
     /// Tells whether an alias maps the path.
-    pub fn has_alias(&self, url_path: &str) -> bool {
+    pub fn has_alias(&self, url_path: &[u8]) -> bool {
         let mut aliases = self.aliases.iter();
         aliases.any(|alias| alias.matched(url_path).is_some() || alias.rest(url_path).is_some())
     }
@@ -133,7 +134,7 @@ impl UrlMapping {
 
     /// Returns the URL path and the folder of the alias that matches the path. If no alias or only
     /// an `AliasMatch` matches, returns an empty URL path and the document root.
-    pub fn context(&self, url_path: &str) -> (&str, &Path) {
+    pub fn context(&self, url_path: &[u8]) -> (&str, &Path) {
         let mut plain = self.aliases.iter();
         match plain.find(|alias| alias.rest(url_path).is_some()) {
             Some(alias) => (alias.url.trim_end_matches('/'), &alias.path),
@@ -145,16 +146,16 @@ impl UrlMapping {
 impl Alias {
     /// Returns the file that an `AliasMatch` makes from the path. `None`: the pattern does not
     /// match.
-    fn matched(&self, url_path: &str) -> Option<Mapped> {
+    fn matched(&self, url_path: &[u8]) -> Option<Mapped> {
         let (pattern, text) = self.matching.as_ref()?;
-        let groups = pattern.groups(url_path.as_bytes())?;
+        let groups = pattern.groups(url_path)?;
         let variables = Matched {
             variables: &Nothing,
-            groups: Some((url_path.as_bytes().into(), groups)),
+            groups: Some((url_path.into(), groups)),
         };
         let mut file = text.of(&variables);
         let is_hidden = |part: &[u8]| part.starts_with(b".") && !text.has_segment(part);
-        let is_sent = |part: &[u8]| url_path.split('/').any(|sent| sent.as_bytes() == part);
+        let is_sent = |part: &[u8]| segments(url_path).any(|sent| sent == part);
         let uncovers = segments(&file).any(|part| is_hidden(part) && !is_sent(part));
         file.dedup_by(|next, before| *next == b'/' && *before == b'/');
         let fixed = match text.pieces() {
@@ -170,18 +171,18 @@ impl Alias {
     }
 
     /// Returns the rest of `url_path` behind this alias: empty, or with a leading slash.
-    fn rest<'a>(&self, url_path: &'a str) -> Option<&'a str> {
+    fn rest<'a>(&self, url_path: &'a [u8]) -> Option<&'a [u8]> {
         if self.matching.is_some() {
             return None;
         }
         let prefix = self.url.strip_suffix('/').unwrap_or(&self.url);
-        let rest = url_path.strip_prefix(prefix)?;
+        let rest = url_path.strip_prefix(prefix.as_bytes())?;
         let is_whole = rest.is_empty() && !self.url.ends_with('/');
-        (is_whole || rest.starts_with('/')).then_some(rest)
+        (is_whole || rest.starts_with(b"/")).then_some(rest)
     }
 }
 
-fn mapped(root: &Path, rest: &str, script: bool) -> Mapped {
+fn mapped(root: &Path, rest: &[u8], script: bool) -> Mapped {
     let root = root.as_os_str().as_bytes();
     let root_length = match root {
         [b'/'] => 0,
@@ -189,10 +190,10 @@ fn mapped(root: &Path, rest: &str, script: bool) -> Mapped {
         whole => whole.len(),
     };
     let mut file = OsString::from(std::ffi::OsStr::from_bytes(&root[..root_length]));
-    if !rest.is_empty() && !rest.starts_with('/') {
+    if !rest.is_empty() && !rest.starts_with(b"/") {
         file.push("/");
     }
-    file.push(rest);
+    file.push(std::ffi::OsStr::from_bytes(rest));
     Mapped {
         file: file.into(),
         script,

@@ -13,7 +13,7 @@ use crate::glob;
 #[derive(Debug, Clone, Copy)]
 pub struct RequestPlace<'a> {
     /// The decoded and normalised URL path.
-    pub url_path: &'a str,
+    pub url_path: &'a [u8],
     /// The file to which the path is mapped.
     pub file: Option<&'a Path>,
     /// The path that Apache has walked to this file, which `<DirectoryMatch>` and `<Files>` match:
@@ -29,9 +29,12 @@ pub struct RequestPlace<'a> {
 
 impl<'a> RequestPlace<'a> {
     /// Makes the place of a path and its file.
-    pub fn of(url_path: &'a str, file: Option<&'a Path>) -> RequestPlace<'a> {
+    pub fn of(
+        url_path: &'a (impl AsRef<[u8]> + ?Sized),
+        file: Option<&'a Path>,
+    ) -> RequestPlace<'a> {
         RequestPlace {
-            url_path,
+            url_path: url_path.as_ref(),
             file,
             walked: None,
             existing: None,
@@ -170,7 +173,7 @@ impl Scope {
         place: RequestPlace<'t>,
     ) -> Option<(&crate::Pattern, &'t [u8])> {
         Some(match self {
-            Scope::LocationMatch(pattern) => (pattern, place.url_path.as_bytes()),
+            Scope::LocationMatch(pattern) => (pattern, place.url_path),
             Scope::DirectoryMatch(pattern) => (pattern, place.folder_bytes()?),
             Scope::FilesMatch(pattern) => (pattern, last_segment(place.walked_bytes()?)),
             Scope::Location(_) | Scope::Directory(_) | Scope::Files(_) => return None,
@@ -202,21 +205,21 @@ pub(crate) fn is_pattern(folder: &Path) -> bool {
 
 /// Tells whether a `<Location>` matches a URL path. A plain location matches itself and all paths
 /// below it. A location with wildcards must match the whole path, as in Apache.
-fn location_matches(location: &str, url_path: &str) -> bool {
-    if glob::is_pattern(location.as_bytes()) {
-        let mut patterns = location.split('/');
-        let mut parts = url_path.split('/');
+fn location_matches(location: &str, url_path: &[u8]) -> bool {
+    let location = location.as_bytes();
+    if glob::is_pattern(location) {
+        let mut patterns = location.split(|byte| *byte == b'/');
+        let mut parts = url_path.split(|byte| *byte == b'/');
         return loop {
             match (patterns.next(), parts.next()) {
                 (None, None) => break true,
-                (Some(pattern), Some(part))
-                    if glob::matches(pattern.as_bytes(), part.as_bytes()) => {}
+                (Some(pattern), Some(part)) if glob::matches(pattern, part) => {}
                 _ => break false,
             }
         };
     }
     match url_path.strip_prefix(location) {
-        Some(rest) => location.ends_with('/') || rest.is_empty() || rest.starts_with('/'),
+        Some(rest) => location.ends_with(b"/") || rest.is_empty() || rest.starts_with(b"/"),
         None => false,
     }
 }
@@ -257,7 +260,7 @@ mod tests {
             ("/*/x", "/a/x/y", false),
         ] {
             assert_eq!(
-                location_matches(location, path),
+                location_matches(location, path.as_bytes()),
                 expected,
                 "{location} {path}"
             );

@@ -36,10 +36,11 @@ impl UserDirs {
 
     /// Returns the user's name and the rest of the path, if the path is `/~NAME...` and the user
     /// has pages.
-    pub fn asked<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
-        let rest = path.strip_prefix("/~")?;
-        let end = rest.find('/').unwrap_or(rest.len());
-        let (name, rest) = rest.split_at(end);
+    pub fn asked<'p>(&self, path: &'p [u8]) -> Option<(&'p str, &'p [u8])> {
+        let rest = path.strip_prefix(b"/~")?;
+        let end = rest.iter().position(|byte| *byte == b'/');
+        let (name, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        let name = std::str::from_utf8(name).ok()?;
         let is_one = |names: &[String]| names.iter().any(|known| known == name);
         // The name of an account begins with a letter, a digit or `_`. So `.` and `..` are not
         // names.
@@ -80,8 +81,8 @@ mod tests {
             ..UserDirs::default()
         };
         for (path, expected) in [
-            ("/~ann/a/b", Some(("ann", "/a/b"))),
-            ("/~ann", Some(("ann", ""))),
+            ("/~ann/a/b", Some(("ann", &b"/a/b"[..]))),
+            ("/~ann", Some(("ann", &b""[..]))),
             ("/~root/", None),
             ("/~/x", None),
             ("/~../x", None),
@@ -89,14 +90,14 @@ mod tests {
             ("/ann", None),
             ("/x/~ann", None),
         ] {
-            assert_eq!(dirs.asked(path), expected, "{path}");
+            assert_eq!(dirs.asked(path.as_bytes()), expected, "{path}");
         }
         let few = UserDirs {
             off: true,
             enabled: vec!["ann".into()],
             ..UserDirs::default()
         };
-        assert!(few.asked("/~ann/").is_some() && few.asked("/~bob/").is_none());
+        assert!(few.asked(b"/~ann/").is_some() && few.asked(b"/~bob/").is_none());
     }
 
     #[test]

@@ -67,7 +67,11 @@ impl Host {
     /// Returns the settings for a request. `url_path` is decoded and normalised. `file` is the
     /// mapped file, if any. A set of sections is merged at its first use, and later uses share the
     /// result. A site must therefore not change once it serves requests.
-    pub fn settings(&self, url_path: &str, file: Option<&Path>) -> Arc<Settings> {
+    pub fn settings(
+        &self,
+        url_path: &(impl AsRef<[u8]> + ?Sized),
+        file: Option<&Path>,
+    ) -> Arc<Settings> {
         self.settings_with(RequestPlace::of(url_path, file), &[])
     }
 

@@ -71,7 +71,7 @@ fn find(
             None => PathBuf::from(OsStr::from_bytes(&path)),
         },
         // The head names a URL path of this server. Clients need not have access to this path.
-        Named::Path => host.mapping.map(&String::from_utf8_lossy(&path)).file,
+        Named::Path => host.mapping.map(&path).file,
     };
     let real = fs::canonicalize(&wanted).map_err(|_| MISSING)?;
     let inside = |root: &PathBuf| {

@@ -80,7 +80,7 @@ impl Evaluation<'_> {
         let dirs = self.host.mapping.user_dirs.as_ref();
         let dirs = dirs.filter(|dirs| dirs.ask_homes())?;
         let path = Path::decode(self.request.path()).ok()?;
-        let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;
+        let (name, _) = dirs.asked(&path.merged)?;
         let query = Query::Home(name.to_string());
         let has_asked = |state: &RuleState| state.identity.learned(&query).is_some();
         let is_known =

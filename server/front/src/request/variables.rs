@@ -254,17 +254,11 @@ impl<'a> ExpressionVariables<'a> {
             "IS_SUBREQ" if self.is_within() || self.is_lookup => b"true",
             "IS_SUBREQ" => b"false",
             "CONTEXT_PREFIX" => {
-                let context = self
-                    .host
-                    .mapping
-                    .context(&String::from_utf8_lossy(&self.path()));
+                let context = self.host.mapping.context(&self.path());
                 return into.extend_from_slice(context.0.as_bytes());
             }
             "CONTEXT_DOCUMENT_ROOT" => {
-                let context = self
-                    .host
-                    .mapping
-                    .context(&String::from_utf8_lossy(&self.path()));
+                let context = self.host.mapping.context(&self.path());
                 return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
             }
             // Before a place is known, only a `ScriptAlias` has named the handler.
@@ -330,7 +324,7 @@ impl<'a> ExpressionVariables<'a> {
         match name {
             "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => {
                 let path = self.path();
-                let mapped = self.host.mapping.map(&String::from_utf8_lossy(&path));
+                let mapped = self.host.mapping.map(&path);
                 into.extend_from_slice(mapped.file.as_os_str().as_bytes());
             }
             name => self.variable(name, into),
@@ -339,10 +333,7 @@ impl<'a> ExpressionVariables<'a> {
 
     fn is_of_script_alias(&self) -> bool {
         let path = self.path();
-        self.host
-            .mapping
-            .map(&String::from_utf8_lossy(&path))
-            .script
+        self.host.mapping.map(&path).script
     }
 
     /// Appends the value of a field of the response.
@@ -463,7 +454,7 @@ impl VariableSource for ExpressionVariables<'_> {
         let Ok(path) = Path::decode(path_of(path)) else {
             return false;
         };
-        let path = String::from_utf8_lossy(&path.merged);
+        let path = path.merged;
         let file = match file {
             Some(file) => Cow::Borrowed(file),
             None => Cow::Owned(self.host.mapping.map(&path).file),
@@ -476,7 +467,7 @@ impl VariableSource for ExpressionVariables<'_> {
         let file = file.as_os_str().as_bytes();
         let there = ExpressionVariables {
             query,
-            ..self.of_place(path.as_bytes(), file, b"", true)
+            ..self.of_place(&path, file, b"", true)
         };
         there.is_admitted(&settings)
     }

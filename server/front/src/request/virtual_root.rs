@@ -72,7 +72,6 @@ fn folder(root: &VirtualRoot, host: &Host, request: &Request<'_>) -> Option<Stri
 
 /// Whether an alias or `UserDir` maps the path.
 fn is_mapped(host: &Host, path: &[u8]) -> bool {
-    let path = String::from_utf8_lossy(path);
     let dirs = host.mapping.user_dirs.as_ref();
-    host.mapping.has_alias(&path) || dirs.is_some_and(|dirs| dirs.asked(&path).is_some())
+    host.mapping.has_alias(path) || dirs.is_some_and(|dirs| dirs.asked(path).is_some())
 }

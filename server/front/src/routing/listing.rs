@@ -64,7 +64,7 @@ impl<'a> SettingsOfFiles<'a> {
         let path = [&self.folder.path[..], name].concat();
         // As in Apache, the walk to the file ends in the folder, which has been walked already.
         let place = RequestPlace {
-            url_path: &String::from_utf8_lossy(&path),
+            url_path: &path,
             file: Some(as_path(&file)),
             walked: Some(as_path(&file)),
             existing: Some(as_path(folder)),

@@ -24,26 +24,14 @@ impl Mapping {
     }
 }
 
-/// Maps a URL path to a file. If the path is not UTF-8, only the segments before the first invalid
-/// one are mapped, and the rest is appended unchanged.
+/// Maps a URL path to a file.
 pub fn map(mapping: &UrlMapping, path: &[u8]) -> Mapping {
-    let (text, rest) = match std::str::from_utf8(path) {
-        Ok(text) => (text, &[][..]),
-        Err(error) => {
-            let valid = &path[..error.valid_up_to()];
-            let at = memchr::memrchr(b'/', valid).unwrap_or(0);
-            let text = std::str::from_utf8(&path[..at]).unwrap_or_default();
-            (text, &path[at..])
-        }
-    };
-    if let Some(file) = of_user(mapping, text) {
-        return Mapping::to([&file[..], rest].concat());
+    if let Some(file) = of_user(mapping, path) {
+        return Mapping::to(file);
     }
-    let mapped = mapping.map(text);
-    let mut file = mapped.file.into_os_string().into_encoded_bytes();
-    file.extend_from_slice(rest);
+    let mapped = mapping.map(path);
     Mapping {
-        file,
+        file: mapped.file.into_os_string().into_encoded_bytes(),
         script: mapped.script,
         uncovers: mapped.uncovers,
         by_rule: false,
@@ -51,7 +39,7 @@ pub fn map(mapping: &UrlMapping, path: &[u8]) -> Mapping {
 }
 
 /// Returns the file of `/~NAME/...`, if `UserDir` gives the user a folder.
-fn of_user(mapping: &UrlMapping, path: &str) -> Option<Vec<u8>> {
+fn of_user(mapping: &UrlMapping, path: &[u8]) -> Option<Vec<u8>> {
     let dirs = mapping.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
     let (name, rest) = dirs.asked(path)?;
     let places = dirs.places.iter();
@@ -64,5 +52,5 @@ fn of_user(mapping: &UrlMapping, path: &str) -> Option<Vec<u8>> {
             break;
         }
     }
-    last.map(|folder| [folder.as_bytes(), rest.as_bytes()].concat())
+    last.map(|folder| [folder.as_bytes(), rest].concat())
 }

@@ -22,8 +22,7 @@ impl Evaluation<'_> {
         if !self.host.rules.begin_at_places {
             return Ok(None);
         }
-        let url_path = String::from_utf8_lossy(&path.merged);
-        let settings = self.host.settings(&url_path, None);
+        let settings = self.host.settings(&path.merged, None);
         self.set_groups(&settings, path, None, rule_state);
         let state = rule_state.as_deref();
         let maps = &self.shared.lookups.maps;
@@ -52,8 +51,7 @@ impl Evaluation<'_> {
     /// settings if no section applies this early.
     pub(super) fn early_settings(&self, path: &Path, otherwise: Arc<Settings>) -> Arc<Settings> {
         if self.host.rules.begin_at_places {
-            self.host
-                .settings(&String::from_utf8_lossy(&path.merged), None)
+            self.host.settings(&path.merged, None)
         } else {
             otherwise
         }
@@ -122,9 +120,8 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) {
         use std::os::unix::ffi::OsStrExt;
-        let url_path = String::from_utf8_lossy(&path.merged);
         let file = file.map(|file| std::path::Path::new(std::ffi::OsStr::from_bytes(file)));
-        let place = RequestPlace::of(&url_path, file);
+        let place = RequestPlace::of(&path.merged, file);
         for groups in &settings.rules.named_groups {
             for (name, value) in groups.variables(place) {
                 let state = rule_state.get_or_insert_with(Default::default);

@@ -372,7 +372,7 @@ impl<'s> Search<'s> {
         let existing = of_index.or(walked.as_ref().map(WalkedPath::existing));
         let as_path = |bytes| std::path::Path::new(OsStr::from_bytes(bytes));
         let place = RequestPlace {
-            url_path: &String::from_utf8_lossy(path),
+            url_path: path,
             file: Some(file),
             walked: walked.as_ref().map(|walked| as_path(&walked.path)),
             existing: existing.map(as_path),
