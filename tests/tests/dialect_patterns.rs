@@ -205,6 +205,14 @@ fn closed_site() -> Builder {
          RewriteEngine On\n\
          RewriteRule ^/e.cgi/(?!pub).*sec - [F]\n\
          RewriteRule ^/b[!--]$ - [F]\n\
+         RewriteRule ^/a\\ b$ - [F]\n\
+         RewriteRule \"^/c\\\\\\\\.d$\" - [F]\n\
+         RewriteRule \"^/e\\.f$\" - [G]\n\
+         RewriteRule '^/g\\ \"h$' - [G]\n\
+         RewriteCond %{REQUEST_METHOD}\\ x \"=GET x\"\nRewriteRule ^/k - [G]\n\
+         RewriteCond %{REQUEST_METHOD}\\ x =GET\\ x\nRewriteRule ^/m - [G]\n\
+         RewriteCond %{THE_REQUEST} ^[A-Z]{3,9}\\ /index\\.php\\ HTTP/\nRewriteRule ^ - [G]\n\
+         RewriteRule ^/l http://example.com/a\\ b [R]\n\
          RewriteCond %{QUERY_STRING} \\<\\?\nRewriteRule ^ - [F]\n\
          RewriteCond %{QUERY_STRING} (\\<|%3C).*script.*(\\>|%3E) [NC]\nRewriteRule ^ - [F]\n\
          RewriteCond %{QUERY_STRING} ^(?=(a+)+$)\nRewriteRule ^/slow - [F]\n\
@@ -223,6 +231,15 @@ fn patterns_close_what_they_close_in_apache() {
         "/e.cgi/%FFsec",
         "/e.cgi/pubsec",
         "/b+",
+        "/a%20b",
+        "/c.d",
+        "/c%5Cxd",
+        "/e.f",
+        "/g%20%22h",
+        "/k",
+        "/m",
+        "/index.php",
+        "/l",
         "/page.html?a=<?php",
         "/page.html?x=description+of",
         "/page.html?x=%3CSCRIPT%3E",

@@ -106,10 +106,12 @@ pub(crate) fn first_word(line: &[Character]) -> Word {
 pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
     let mut words = Vec::new();
     let mut rest = line;
+    let is_rule = is_rule(line);
     while let Some(start) = rest.iter().position(|(c, _)| !c.is_whitespace()) {
         rest = &rest[start..];
         let (first, at) = rest[0];
         let (text, width) = match first {
+            _ if is_rule => word_of_rule(rest)?,
             '"' | '\'' => match quoted(rest) {
                 // Until Apache 1.3, a quote only began a text. Apache still takes such a text.
                 Err(_) if is_text_of_an_error(&words) => (self::text(&rest[1..]), rest.len()),
@@ -133,6 +135,37 @@ fn is_text_of_an_error(words: &[Word]) -> bool {
     words.len() == 2 && words[0].text.eq_ignore_ascii_case("ErrorDocument")
 }
 
+/// Tells whether the line is a rule of mod_rewrite, which splits its lines itself.
+fn is_rule(line: &[Character]) -> bool {
+    let name = first_word(line).text;
+    ["RewriteCond", "RewriteRule"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Returns a word of a rule and its width. A blank behind a backslash belongs to the word. All
+/// backslashes stay, in quotes too.
+fn word_of_rule(line: &[Character]) -> Result<(String, usize), Fault> {
+    let (first, at) = line[0];
+    let quote = Some(first).filter(|first| matches!(first, '"' | '\''));
+    let start = usize::from(quote.is_some());
+    let is_end = |c: char| quote.map_or(c.is_whitespace(), |quote| c == quote);
+    let mut end = start;
+    while line.get(end).is_some_and(|(c, _)| !is_end(*c)) {
+        let next = line.get(end + 1).is_some_and(|(c, _)| c.is_whitespace());
+        end += if line[end].0 == '\\' && next { 2 } else { 1 };
+    }
+    match quote {
+        Some(quote) if end >= line.len() => Err(not_closed(quote, at)),
+        _ => Ok((text(&line[start..end]), end + start)),
+    }
+}
+
+fn not_closed(quote: char, at: At) -> Fault {
+    let message = format!("this {quote} is not closed; expected another on the same line");
+    Fault::new(at, message)
+}
+
 /// Returns a quoted word and its width. A backslash escapes only the kind of quote that surrounds
 /// the word, and another backslash.
 fn quoted(line: &[Character]) -> Result<(String, usize), Fault> {
@@ -153,10 +186,7 @@ fn quoted(line: &[Character]) -> Result<(String, usize), Fault> {
             }
         }
     }
-    Err(Fault::new(
-        at,
-        format!("this {quote} is not closed; expected another on the same line"),
-    ))
+    Err(not_closed(quote, at))
 }
 
 #[cfg(test)]
@@ -171,6 +201,10 @@ mod tests {
 
     #[test]
     fn quotes_keep_blanks_and_a_backslash_escapes_only_quotes() {
+        assert_eq!(
+            split(r#"RewriteRule ^a\ b$ "^\\c\ d\" 'e "f'"#),
+            ["RewriteRule", r"^a\ b$", r"^\\c\ d\", "e \"f"]
+        );
         assert_eq!(
             split(r#"Alias "/a b" '/c "d"'"#),
             ["Alias", "/a b", "/c \"d\""]
