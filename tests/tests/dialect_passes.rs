@@ -98,3 +98,39 @@ fn slashes_that_are_kept_stay_as_sent_behind_rules_as_in_apache() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+#[test]
+fn section_for_a_part_of_a_back_end_applies_to_the_paths_that_lead_there() {
+    let behind = back_end();
+    let url = behind.url();
+    let site = || {
+        Server::builder().conf(&format!(
+            "ProxyPass /app/ {url}/\nProxyPass /deep/ {url}/one/\n\
+             <Location /here>\nProxyPass {url}/here\n</Location>\n\
+             <Proxy {url}/admin>\nRequire all denied\n</Proxy>\n\
+             <Proxy {url}/one/two>\nRequire all denied\n</Proxy>\n\
+             <Proxy {url}/here/inner*>\nRequire all denied\n</Proxy>\n"
+        ))
+    };
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for path in [
+        "/app/admin",
+        "/app/admin/x?y",
+        "/app/administer",
+        "/app/other/admin",
+        "/app/",
+        "/app/one/two",
+        "/deep/two/x",
+        "/deep/tw",
+        "/deep/",
+        "/here/inner",
+        "/here/inner/x",
+        "/here/out",
+        "/here",
+    ] {
+        differences.extend(pair.compare(&Request::get(path)).err());
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(pair.get("/app/admin/x").status, 403);
+}
