@@ -167,8 +167,8 @@ fn linear(text: &str, caseless: bool) -> Option<regex::bytes::Regex> {
         .ok()
 }
 
-/// Compiles an expression for PCRE2's interpreter. Machine code (JIT) counts steps otherwise, and has
-/// a stack of its own that can overflow: it would miss matches that Apache finds.
+/// Compiles an expression for PCRE2's interpreter. Machine code (JIT) counts steps otherwise, and
+/// has a stack of its own that can overflow: it would miss matches that Apache finds.
 fn pcre(text: &str, caseless: bool) -> Result<pcre2::bytes::Regex, String> {
     pcre2::bytes::RegexBuilder::new()
         .caseless(caseless)

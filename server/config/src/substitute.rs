@@ -161,10 +161,12 @@ impl Substitution {
                 splits,
             });
         }
+        // As in Apache, `.` does not match the newline at the end of a line here.
+        let in_line = format!("(?-s){find}");
         let pattern = if caseless {
-            Pattern::caseless(find)
+            Pattern::caseless(&in_line)
         } else {
-            Pattern::new(find)
+            Pattern::new(&in_line)
         };
         let pattern = pattern
             .map_err(|why| format!("expected a regular expression ({why}), not `{find}`"))?;
