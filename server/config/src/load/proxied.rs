@@ -108,8 +108,8 @@ fn covers(urls: &ProxiedUrls, whole: &str) -> bool {
 
 impl Reader<'_> {
     /// Refuses a section that may keep clients from the target of a rule with the flag `P`, or from
-    /// an unknown part of a back end. The path of such a rule is known only when a request comes, so
-    /// the section cannot apply to it.
+    /// an unknown part of a back end. The path of such a rule is known only when a request comes,
+    /// so the section cannot apply to it.
     pub(super) fn check_proxied_rules(&mut self) {
         let mut faults = Vec::new();
         let drafts = || self.hosts.iter().chain([&self.main]);
