@@ -1,7 +1,7 @@
 //! Tests a request in the mailbox of a worker that must run another request first.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{eventually, processes, Connection, Request, Server, PATIENCE};
+use mehari_harness::{eventually, processes, Connection, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
 /// A script that writes its process number to `begun.NAME` and waits until `go.NAME` exists.
@@ -57,5 +57,35 @@ fn request_after_a_slow_one_goes_to_a_worker_that_starts_later() {
     assert_eq!(answer.expect(200), "Hello", "{}", server.log.text());
     for name in ["slow", "killed"] {
         server.site.write(&format!("htdocs/go.{name}"), "");
+    }
+}
+
+/// Two requests wait, so the worker gets both at once. The first one changes the worker's process
+/// for good. The second one must run in another process.
+#[test]
+fn request_behind_one_that_changes_its_process_goes_to_another_worker() {
+    let priority = "print getpriority 0, 0;";
+    let server = Server::builder()
+        .file("scripts/waits.pl", &plain(WAITS))
+        .file("scripts/changes.pl", &plain("setpriority 0, 0, 5; print $$;"))
+        .file("scripts/priority.pl", &plain(priority))
+        .ladder()
+        .conf(&workers(1))
+        .start();
+    for (number, rung) in Rung::ALL.into_iter().enumerate() {
+        let before = server.get(&rung.url("priority.pl")).expect(200);
+        let mut first = ask(&server, &format!("/registry/waits.pl?{number}"));
+        process_of(&server, &number.to_string());
+        let waiting = |count| eventually(PATIENCE, || server.status()["pool"]["queue"] == count);
+        let mut changes = ask(&server, "/registry/changes.pl");
+        assert!(waiting(1), "{}", server.status());
+        let mut behind = ask(&server, &rung.url("priority.pl"));
+        let is_cgi = rung == Rung::Cgi;
+        assert!(is_cgi || waiting(2), "{}", server.status());
+        server.site.write(&format!("htdocs/go.{number}"), "");
+        first.read_answer("GET").expect("an answer").expect(200);
+        changes.read_answer("GET").expect("an answer").expect(200);
+        let answer = behind.read_answer("GET").expect("an answer");
+        assert_eq!(answer.expect(200), before, "{}", rung.name());
     }
 }

@@ -187,6 +187,10 @@ static bool is_for_child(const mehari_request *frame)
 
 static void serve(pTHX)
 {
+  if (mehari_retire) { /* a script has changed this process, and the request was already here */
+    mehari_mailbox_done(MEHARI_DONE_RETIRE | MEHARI_DONE_AGAIN);
+    return;
+  }
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
   if (is_for_child(mehari_now.frame)) {
