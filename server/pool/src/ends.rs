@@ -38,13 +38,9 @@ impl Inner {
     /// Removes an ended worker. Returns true if requests that it had not started wait for another
     /// worker.
     fn remove_ended(&mut self, index: usize, fault: Fault) -> bool {
-        // Records that were written before the end count. If one was invalid, the ring is never
-        // read again.
-        if self.worker(index).is_some_and(|worker| !worker.killed) {
-            self.drain_worker(index);
-        }
+        let took_back = self.read_last_records(index);
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
-            return false;
+            return took_back;
         };
         if self.workers.iter().all(Option::is_none) {
             self.workers_changed.notify_one();
@@ -87,13 +83,33 @@ impl Inner {
             }
             held.owed.fail(fault);
         }
-        let puts_back = !unstarted.is_empty();
+        let puts_back = took_back || !unstarted.is_empty();
         for (place, held) in unstarted.into_iter().enumerate().rev() {
             // A request behind another one has certainly not started. For the first request the
             // mailbox is the only evidence.
             self.requeue(&mut worker, held, begun + place == 0);
         }
         puts_back
+    }
+
+    /// Reads the records that an ended worker has left behind. The worker's process for a script
+    /// may live a moment longer and take requests from the mailbox, so the requests behind the
+    /// first are taken back before. Returns true if there were any.
+    fn read_last_records(&mut self, index: usize) -> bool {
+        // A killed worker's ring may be invalid, and its processes are dead.
+        let Some(worker) = self.worker(index).filter(|worker| !worker.killed) else {
+            return false;
+        };
+        let held = worker.held.len();
+        // While the records are read, this worker gets no request.
+        let state = std::mem::replace(&mut worker.state, WorkerState::Retiring);
+        self.take_back_all(index);
+        let left = self.worker(index).map_or(0, |worker| worker.held.len());
+        self.drain_worker(index);
+        if let Some(worker) = self.worker(index) {
+            worker.state = state;
+        }
+        left < held
     }
 
     /// Puts a request that its dead worker never started at the front of the queue.
