@@ -16,7 +16,7 @@ sub note {
     my ($phase, $r) = @_;
     my $prev = $r->prev;
     my $before = $prev ? join ' ', $prev->uri, $prev->status, $prev->args // '-' : '-';
-    print STDERR join(' ', 'RAN', $r->headers_in->{'X-Case'} // '-', $phase, $r->uri, $r->status, $before), "\n";
+    print STDERR join(' ', 'RAN', $r->headers_in->{'X-Case'} // '-', $phase, $r->uri, $r->status, "$before\n");
     return -1;
 }
 sub post_read { note('PostReadRequest', @_) }
