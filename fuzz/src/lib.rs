@@ -4,4 +4,5 @@ pub mod corpus;
 pub mod live;
 mod mailbox;
 pub mod mutate;
+mod patterns;
 pub mod targets;

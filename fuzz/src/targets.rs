@@ -2,7 +2,7 @@
 //! a panic.
 
 use crate::mutate::{mutate, Random};
-use crate::{corpus, mailbox};
+use crate::{corpus, mailbox, patterns};
 use mehari_config::{Site, Speech};
 use mehari_front::probe;
 use mehari_pool::script_head::{self, Form};
@@ -50,6 +50,10 @@ pub const ALL: &[Target] = &[
     Target {
         name: "config",
         check: config,
+    },
+    Target {
+        name: "patterns",
+        check: patterns::engines,
     },
 ];
 

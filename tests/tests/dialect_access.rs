@@ -848,3 +848,85 @@ fn limit_of_the_body_and_other_refusals_come_in_the_order_of_apache() {
         pair.send(&Request::post(target, "01234"));
     }
 }
+
+/// Lines of user and group files as people write them, and credentials as clients send them.
+#[test]
+fn user_and_group_files_are_read_as_by_apache() {
+    let users = format!(
+        "# a comment\n#ann:{SECRET}\n\n  bob:{SECRET}  \r\nca\\\nrl:{SECRET}\nnone\neve:{SECRET}:more\n\
+         dan::{SECRET}\nlast:{SECRET}"
+    );
+    let groups = "# staff: carl\n#off: bob\nstaff : eve  bob\nwheel: eve \\\n carl\nlast:bob";
+    let site = || {
+        let mut conf = String::from(
+            "<Location />\nAuthType Basic\nAuthName there\nAuthUserFile @ROOT@/users\n\
+             AuthGroupFile @ROOT@/groups\n</Location>\n",
+        );
+        for requirement in [
+            "valid-user",
+            "group staff",
+            "group wheel",
+            "group off",
+            "group last",
+        ] {
+            let name = requirement.replace(' ', "-");
+            let place = format!("<Location /{name}>\nRequire {requirement}\n</Location>\n");
+            conf.push_str(&place);
+        }
+        Server::builder()
+            .file("users", &users)
+            .file("groups", groups)
+            .file("htdocs/index.html", "")
+            .conf(&conf)
+    };
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    let mut compare = |place: &str, credentials: &str| {
+        let request = get(&format!("/{place}"), credentials);
+        let compared = pair.compare(&request);
+        differences.extend(compared.err().map(|why| format!("{credentials} {why}")));
+    };
+    for user in ["#ann", "ann", "bob", "carl", "none", "eve", "dan", "last"] {
+        for password in ["secret", ""] {
+            let credentials = basic(&format!("{user}:{password}"));
+            for place in [
+                "valid-user",
+                "group-staff",
+                "group-wheel",
+                "group-off",
+                "group-last",
+            ] {
+                compare(place, &credentials);
+            }
+        }
+    }
+    let bob = basic("bob:secret");
+    for end in ["", "=", "==", "===", "!", " x", "%"] {
+        compare("valid-user", &format!("{bob}{end}"));
+    }
+    for field in [
+        "Basic",
+        "Basic ",
+        "Basic =",
+        "Basic  Ym9iOnNlY3JldA==",
+        "basic Ym9iOnNlY3JldA",
+        "Basic Ym9iOnNlY3JldA==Ym9i",
+    ] {
+        compare("valid-user", field);
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Returns credentials in base64 without padding.
+fn basic(credentials: &str) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: Vec<u8> = credentials
+        .bytes()
+        .flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1))
+        .collect();
+    let number = |bits: &[u8]| (0..6).fold(0, |sum, at| sum * 2 + bits.get(at).unwrap_or(&0));
+    let digits = bits
+        .chunks(6)
+        .map(|bits| char::from(DIGITS[usize::from(number(bits))]));
+    format!("Basic {}", digits.collect::<String>())
+}

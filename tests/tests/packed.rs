@@ -67,7 +67,10 @@ fn request_behind_one_that_changes_its_process_goes_to_another_worker() {
     let priority = "print getpriority 0, 0;";
     let server = Server::builder()
         .file("scripts/waits.pl", &plain(WAITS))
-        .file("scripts/changes.pl", &plain("setpriority 0, 0, 5; print $$;"))
+        .file(
+            "scripts/changes.pl",
+            &plain("setpriority 0, 0, 5; print $$;"),
+        )
         .file("scripts/priority.pl", &plain(priority))
         .ladder()
         .conf(&workers(1))

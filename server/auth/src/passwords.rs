@@ -8,6 +8,8 @@ mod crypt;
 mod file;
 mod formats;
 
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::Engine;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -16,9 +18,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+pub(crate) use file::find_in_lines;
 pub use file::{is_member, plain};
 pub use formats::is_same;
 
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+        .with_decode_allow_trailing_bits(true),
+);
 /// How long a correct password is remembered.
 const LIFE: Duration = Duration::from_secs(300);
 /// The longest time until a change of the user file is noticed.
@@ -45,13 +54,22 @@ impl Credentials {
         if !scheme.eq_ignore_ascii_case(b"basic") {
             return None;
         }
-        let engine = base64::engine::general_purpose::STANDARD;
-        let decoded = engine.decode(encoded.trim_ascii()).ok()?;
+        let decoded = decoded(encoded.trim_ascii())?;
         let colon = memchr::memchr(b':', &decoded)?;
         let (user, password) = (decoded[..colon].to_vec(), decoded[colon + 1..].to_vec());
         let strange = |byte: &u8| *byte < b' ' || *byte == 0x7f;
         (!user.is_empty() && !user.iter().any(strange)).then_some(Credentials { user, password })
     }
+}
+
+/// Decodes base64 as Apache does: with or without padding, and up to the first other byte.
+fn decoded(text: &[u8]) -> Option<Vec<u8>> {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let mut length = text.iter().take_while(|byte| is_digit(byte)).count();
+    if length % 4 == 1 {
+        length -= 1;
+    }
+    LENIENT.decode(&text[..length]).ok()
 }
 
 pub struct Passwords {

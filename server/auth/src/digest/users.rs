@@ -6,7 +6,7 @@ use crate::passwords;
 use mehari_config::DigestAlgorithm;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
@@ -70,22 +70,18 @@ fn modified(file: &Path) -> Option<SystemTime> {
 }
 
 fn listed(file: &Path) -> io::Result<HashMap<Vec<u8>, Vec<String>>> {
-    let mut text = Vec::new();
-    passwords::plain(file)?
-        .take(LONGEST)
-        .read_to_end(&mut text)?;
     let mut users: HashMap<Vec<u8>, Vec<String>> = HashMap::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let line = line.trim_ascii();
-        let Some(colon) = line.iter().rposition(|byte| *byte == b':') else {
-            continue;
-        };
-        let hash = line[colon + 1..].to_ascii_lowercase();
-        let is_hash = matches!(hash.len(), 32 | 64) && hash.iter().all(u8::is_ascii_hexdigit);
-        if let (true, Ok(hash)) = (is_hash && line[0] != b'#', String::from_utf8(hash)) {
+    let mut add = |line: &[u8]| {
+        let colon = line.iter().rposition(|byte| *byte == b':')?;
+        let hash = String::from_utf8(line[colon + 1..].to_ascii_lowercase()).ok()?;
+        let is_hash =
+            matches!(hash.len(), 32 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_hash {
             users.entry(line[..colon].to_vec()).or_default().push(hash);
         }
-    }
+        None::<()>
+    };
+    passwords::find_in_lines(file, LONGEST, &mut add)?;
     Ok(users)
 }
 

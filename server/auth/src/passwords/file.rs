@@ -29,42 +29,60 @@ pub fn plain(file: &Path) -> io::Result<File> {
     }
 }
 
+/// Gives each line of the file to `look`, as Apache reads it: without comments, without white space
+/// around it, and together with the next line if it ends with a backslash. Returns the first answer
+/// of `look`.
+///
+/// # Errors
+///
+/// The error of [`plain`] or of reading.
+pub(crate) fn find_in_lines<T>(
+    file: &Path,
+    longest: u64,
+    mut look: impl FnMut(&[u8]) -> Option<T>,
+) -> io::Result<Option<T>> {
+    let mut whole = Vec::new();
+    for line in BufReader::new(plain(file)?.take(longest)).split(b'\n') {
+        let line = line?;
+        let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        if let Some(begun) = line.strip_suffix(b"\\") {
+            whole.extend_from_slice(begun);
+            continue;
+        }
+        whole.extend_from_slice(line);
+        let found = uncommented(&whole).and_then(&mut look);
+        if found.is_some() {
+            return Ok(found);
+        }
+        whole.clear();
+    }
+    Ok(uncommented(&whole).and_then(look))
+}
+
+fn uncommented(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    (!line.is_empty() && !line.starts_with(b"#")).then_some(line)
+}
+
 /// Returns the text behind `user:` in the file, or `None` if the file does not list the user.
 pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
-    let lines = BufReader::new(plain(file)?.take(LONGEST));
-    for line in lines.split(b'\n') {
-        let line = line?;
-        let line = line.trim_ascii();
-        let Some(rest) = line
-            .strip_prefix(user)
-            .and_then(|rest| rest.strip_prefix(b":"))
-        else {
-            continue;
-        };
-        let password = rest.split(|byte| *byte == b':').next().unwrap_or_default();
-        return Ok(Some(String::from_utf8_lossy(password).into_owned()));
-    }
-    Ok(None)
+    find_in_lines(file, LONGEST, |line| {
+        let rest = line.strip_prefix(user)?.strip_prefix(b":")?;
+        let mut fields = rest.split(|byte| *byte == b':');
+        let password = fields.find(|field| !field.is_empty()).unwrap_or_default();
+        Some(String::from_utf8_lossy(password).into_owned())
+    })
 }
 
 /// Returns whether the file lists the user in the group.
 pub fn is_member(file: &Path, user: &[u8], group: &str) -> bool {
-    let mut text = Vec::new();
-    let read = plain(file).and_then(|file| file.take(LONGEST_GROUPS).read_to_end(&mut text));
-    if read.is_err() {
-        return false;
-    }
-    text.split(|byte| *byte == b'\n').any(|line| {
-        let line = line.trim_ascii();
-        let members = line
-            .strip_prefix(group.as_bytes())
-            .and_then(|rest| rest.strip_prefix(b":"));
-        members.is_some_and(|members| {
-            members
-                .split(u8::is_ascii_whitespace)
-                .any(|member| member == user)
-        })
-    })
+    let is_listed = find_in_lines(file, LONGEST_GROUPS, |line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let mut members = line[colon + 1..].split(u8::is_ascii_whitespace);
+        let is_group = line[..colon].trim_ascii_end() == group.as_bytes();
+        (is_group && members.any(|member| member == user)).then_some(())
+    });
+    is_listed.is_ok_and(|found| found.is_some())
 }
 
 #[cfg(test)]

@@ -224,7 +224,9 @@ impl<'s> Search<'s> {
             by_rule,
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
-        if self.host.mapping.refuses(path.encoded_slash) && !self.is_given_on(&settings, &path) {
+        // An application of PSGI, which Apache does not know, itself decides about the slash.
+        let is_application = matches!(settings.handlers.set, Some(Handler::Psgi(_)));
+        if self.host.mapping.refuses(path.encoded_slash) && !is_application {
             // As in Apache, no section and no rule of a folder concerns such a path.
             return Ok(self.refused(self.host.base_settings(), ENCODED_SLASH));
         }
@@ -309,12 +311,6 @@ impl<'s> Search<'s> {
             _ => None,
         };
         proxied::pass(&self.host.mapping.passes, path).or_else(by_handler)
-    }
-
-    /// Whether a back end or an application gets the path, and itself decides about its `%2F`.
-    fn is_given_on(&self, settings: &Settings, path: &Path) -> bool {
-        matches!(settings.handlers.set, Some(Handler::Psgi(_)))
-            || self.back_end(settings, path).is_some()
     }
 
     /// Whether the path is that of an existing folder, without the final slash. As in Apache, such
