@@ -488,3 +488,58 @@ fn an_encoded_slash_is_refused_before_any_rule_is_asked_as_in_apache() {
         }
     }
 }
+
+/// As in Apache, no section of a folder or a file and no .htaccess file concerns a path that
+/// `ProxyPass` or a host's rule gives to a back end.
+#[test]
+fn sections_of_folders_do_not_concern_back_ends_as_in_apache() {
+    let back = Server::builder()
+        .file("htdocs/page.html", "<!--#echo var=\"DOCUMENT_URI\" -->page")
+        .file("htdocs/page.php", "php")
+        .file("htdocs/page", "plain")
+        .conf("KeepAlive Off\n")
+        .start();
+    let address = back.address.to_string();
+    let site = || {
+        let conf = "RewriteEngine On\nRewriteRule ^/led/(.*)$ http://BACK/$1 [P]\n\
+             RewriteRule ^/seen/led/(.*)$ http://BACK/$1 [P]\n\
+             ProxyPass /pass/ http://BACK/\nProxyPass /seen/pass/ http://BACK/\n\
+             <Directory @ROOT@/htdocs>\nOptions +Includes\nAllowOverride All\nHeader set X-Folder 1\n\
+             <FilesMatch \"\\.php$\">\nRequire all denied\n</FilesMatch>\n</Directory>\n\
+             <Files page>\nHeader set X-File 1\n</Files>\n\
+             <Location />\nSetOutputFilter INCLUDES\n</Location>\n\
+             <Location /seen>\nOptions +Includes\nHeader set X-Place 1\n</Location>\n\
+             <Directory @ROOT@/htdocs/pass/closed>\nRequire all denied\n</Directory>\n\
+             <If \"%{REQUEST_URI} =~ m#/page$#\">\nHeader set X-If 1\n</If>\n";
+        let mut builder = Server::builder().conf(&conf.replace("BACK", &address));
+        for folder in ["pass", "led", "seen/pass", "seen/led", "rules"] {
+            let index = format!("htdocs/{folder}/index.html");
+            let closed = format!("htdocs/{folder}/closed/index.html");
+            builder = builder.file(&index, "index").file(&closed, "closed").file(
+                &format!("htdocs/{folder}/closed/.htaccess"),
+                "Require all denied\n",
+            );
+        }
+        let rule = format!(
+            "RewriteEngine On\nRewriteRule ^to/(.*)$ http://{address}/$1 [P]\nHeader set X-Rule 1\n"
+        );
+        builder.file("htdocs/rules/.htaccess", &rule)
+    };
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for folder in ["pass", "led", "seen/pass", "seen/led", "rules/to"] {
+        for rest in [
+            "",
+            "page",
+            "page.html",
+            "page.php",
+            "closed/",
+            "closed/page",
+            "none",
+        ] {
+            let compared = pair.compare(&Request::get(&format!("/{folder}/{rest}")));
+            differences.extend(compared.err());
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

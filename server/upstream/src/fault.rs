@@ -71,18 +71,4 @@ impl Fault {
     pub fn is_lasting(self) -> bool {
         matches!(self, Fault::Untrusted(_) | Fault::Handshake)
     }
-
-    /// Returns whether the back end itself is at fault, so that the next request should go
-    /// elsewhere.
-    pub fn is_members(self) -> bool {
-        matches!(
-            self,
-            Fault::Unreachable(_)
-                | Fault::ConnectTimedOut
-                | Fault::Untrusted(_)
-                | Fault::Handshake
-                | Fault::Broken(_)
-                | Fault::Closed
-        )
-    }
 }

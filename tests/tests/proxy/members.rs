@@ -48,6 +48,23 @@ fn a_member_that_refuses_is_passed_over_at_once_and_asked_again_later() {
     drop((back, good));
 }
 
+/// A page that ends its process must not make the other pages unavailable.
+#[test]
+fn a_member_that_closes_a_connection_without_a_response_is_not_avoided() {
+    let back_end = BackEnd::start(|request, stream| {
+        !request.head.contains("/ends") && stream.write_all(&answer("page")).is_ok()
+    });
+    let site = || builder(&format!("ProxyPass / {}/\n", back_end.url()));
+    let servers = apache::beside(site);
+    for server in &servers {
+        for _ in 0..5 {
+            server.get("/ends").expect(502);
+            assert_eq!(server.get("/page").expect(200), "page");
+        }
+    }
+    drop(back_end);
+}
+
 /// A back end that has never responded is not one that starts again, so no request waits for it.
 #[test]
 fn a_back_end_that_is_down_from_the_start_is_unavailable_as_in_apache() {

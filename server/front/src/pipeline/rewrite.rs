@@ -155,7 +155,10 @@ impl Evaluation<'_> {
                 upstream,
                 path: asked,
                 query,
-            } => (back_end(upstream, path, &asked), None, query),
+            } => {
+                let proxied = back_end(upstream, path, &asked);
+                (Destination::BackEnd(proxied), None, query)
+            }
             Rewritten::Path { path: new, .. } if !new.starts_with(b"/") => {
                 return Some(Decision::Status(None, 400))
             }
@@ -278,15 +281,15 @@ struct Subject<'a> {
     base: &'a [u8],
 }
 
-/// Returns the back end as the destination. It gets the rule's target in place of the whole path.
-fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
+/// Returns a back end that gets the rule's target in place of the whole path.
+fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Arc<Proxied> {
     let from = String::from_utf8_lossy(&path.merged).into_owned();
-    Destination::BackEnd(Arc::new(Proxied {
+    Arc::new(Proxied {
         upstream,
         from: PassFrom::Prefix(from),
         to: Some(String::from_utf8_lossy(asked).into_owned()),
         raw: false,
-    }))
+    })
 }
 
 /// Returns the file of a rewritten path. The path is below the document root. As an exception, it

@@ -100,7 +100,7 @@ impl Evaluation<'_> {
     /// Whether the route depends on more than the path, so that a kept route is of no use.
     fn needs_search(&self, mapping: &MappingState) -> bool {
         let is_index = mapping.index_of.is_some() && self.host.tells_indexes_apart();
-        mapping.has_chosen_handler() || is_index
+        mapping.has_chosen_handler() || is_index || mapping.back_end_of_host().is_some()
     }
 
     /// Returns the file whose metadata the search for the route would read from a disk. `None`: no
@@ -136,7 +136,7 @@ impl Evaluation<'_> {
         } else {
             shared.route(sought(request, Some(mapping)), true)
         };
-        match mapping.back_end() {
+        match mapping.back_end_of_folder() {
             Some(proxied) => {
                 route.map(|route| Rc::new(routing::to_back_end(site, request, &route, proxied)))
             }
@@ -165,7 +165,7 @@ impl Evaluation<'_> {
             mapping,
             Some(&variables),
         )?;
-        let again = Rc::new(match mapping.back_end() {
+        let again = Rc::new(match mapping.back_end_of_folder() {
             Some(proxied) => routing::to_back_end(self.site, self.request, &again, proxied),
             None => again,
         });

@@ -172,7 +172,7 @@ fn resolve(
             return None;
         }
     };
-    if let Some(proxied) = mapping.back_end() {
+    if let Some(proxied) = mapping.back_end_of_folder() {
         found = routing::to_back_end(&site, &request, &found, proxied);
     }
     let found = Rc::new(found);

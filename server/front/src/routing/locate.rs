@@ -112,6 +112,7 @@ pub fn find_for(
     search.variables = variables;
     search.forced = &mapping.forced;
     search.handler = mapping.handler.as_ref();
+    search.back_end = mapping.back_end_of_host();
     search.error_of = mapping.error_of.as_deref();
     search.lacks_index = mapping.lacks_index;
     search.is_program = mapping.is_program;
@@ -125,7 +126,7 @@ pub fn unfound(site: &Site, host: u32, problem: Problem) -> Route {
     refused(host, site.host(host).base_settings(), problem)
 }
 
-/// Returns the route to a back end that a rule has chosen, in the place of `route`.
+/// Returns the route to a back end that a rule of a folder has chosen, in the place of `route`.
 pub fn to_back_end(
     site: &Site,
     request: &Request<'_>,

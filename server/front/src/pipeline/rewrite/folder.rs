@@ -26,8 +26,10 @@ impl Evaluation<'_> {
         let own = route.led_path().unwrap_or(&path.merged);
         let mapping = rule_state.as_ref().map(|state| &state.mapping);
         let is_finished = mapping.is_some_and(|mapping| {
-            matches!(mapping.destination, Some(Destination::BackEnd(_)))
-                || mapping.rewritten_in_folder.as_deref() == Some(own)
+            matches!(
+                mapping.destination,
+                Some(Destination::BackEnd(_) | Destination::BackEndOfFolder(_))
+            ) || mapping.rewritten_in_folder.as_deref() == Some(own)
         });
         if is_finished {
             return None;
@@ -85,7 +87,8 @@ impl Evaluation<'_> {
                 query,
             } => {
                 let state = rule_state.get_or_insert_with(Default::default);
-                state.mapping.destination = Some(back_end(upstream, path, &asked));
+                let proxied = back_end(upstream, path, &asked);
+                state.mapping.destination = Some(Destination::BackEndOfFolder(proxied));
                 in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
                     // The target stays, but the request is routed again.
                     let target = self.request.resource.to_vec();

@@ -92,7 +92,11 @@ pub enum Destination {
     Mapped,
     /// A file that rules have chosen instead of mapping the path.
     File(Vec<u8>),
+    /// A back end that a rule of the host has chosen. As in Apache, no section of a folder or a file
+    /// concerns the request then.
     BackEnd(Arc<Proxied>),
+    /// A back end that a rule of a folder has chosen.
+    BackEndOfFolder(Arc<Proxied>),
 }
 
 impl MappingState {
@@ -107,9 +111,25 @@ impl MappingState {
     /// Returns the back end that a rule has chosen.
     pub fn back_end(&self) -> Option<&Arc<Proxied>> {
         match &self.destination {
-            Some(Destination::BackEnd(proxied)) if self.file_by_script.is_none() => Some(proxied),
+            Some(Destination::BackEnd(proxied) | Destination::BackEndOfFolder(proxied))
+                if self.file_by_script.is_none() =>
+            {
+                Some(proxied)
+            }
             _ => None,
         }
+    }
+
+    /// Returns the back end that a rule of a folder has chosen.
+    pub fn back_end_of_folder(&self) -> Option<&Arc<Proxied>> {
+        let is_of_folder = matches!(self.destination, Some(Destination::BackEndOfFolder(_)));
+        self.back_end().filter(|_| is_of_folder)
+    }
+
+    /// Returns the back end that a rule of the host has chosen.
+    pub fn back_end_of_host(&self) -> Option<&Arc<Proxied>> {
+        let is_of_host = matches!(self.destination, Some(Destination::BackEnd(_)));
+        self.back_end().filter(|_| is_of_host)
     }
 
     /// Whether the resource, with these settings, is the page of a refusal and lies at the place

@@ -57,6 +57,8 @@ pub(super) struct Search<'s> {
     pub(super) forced: &'s [Arc<Forced>],
     /// The settings of the place that has refused the request, if the page of this error is sought.
     pub(super) error_of: Option<&'s Settings>,
+    /// The back end that a rule of the host has chosen.
+    pub(super) back_end: Option<&'s Arc<Proxied>>,
     /// The handler that Perl has chosen.
     pub(super) handler: Option<&'s Handler>,
     /// Whether the host's rules have found no index in the folder.
@@ -92,6 +94,7 @@ impl<'s> Search<'s> {
             variables: None,
             forced: &[],
             error_of: None,
+            back_end: None,
             handler: None,
             lacks_index: false,
             is_program: false,
@@ -223,7 +226,12 @@ impl<'s> Search<'s> {
             uncovers,
             by_rule,
         } = mapping;
-        let settings = self.settings(&path.merged, &mapped)?;
+        let pass = || proxied::pass(&self.host.mapping.passes, &path);
+        let pass = self.back_end.cloned().or_else(pass);
+        let settings = match &pass {
+            Some(_) => self.settings_of_pass(&path.merged, &mapped),
+            None => self.settings(&path.merged, &mapped)?,
+        };
         // An application of PSGI, which Apache does not know, itself decides about the slash.
         let is_application = matches!(settings.handlers.set, Some(Handler::Psgi(_)));
         if self.host.mapping.refuses(path.encoded_slash) && !is_application {
@@ -267,7 +275,7 @@ impl<'s> Search<'s> {
                 ..self.refused(settings, NOT_FOUND)
             });
         }
-        if let Some(proxied) = self.back_end(&settings, &path) {
+        if let Some(proxied) = pass.or_else(|| back_end(&settings)) {
             return self.proxied(settings, proxied, path, mapped);
         }
         // All of a file that rules have chosen may be PATH_INFO, as in Apache.
@@ -302,15 +310,6 @@ impl<'s> Search<'s> {
             }
             _ => Ok(self.refused(settings, DENIED)),
         }
-    }
-
-    /// Returns the back end of `ProxyPass` or `SetHandler` that responds at the path.
-    fn back_end(&self, settings: &Settings, path: &Path) -> Option<Arc<Proxied>> {
-        let by_handler = || match &settings.handlers.set {
-            Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
-            _ => None,
-        };
-        proxied::pass(&self.host.mapping.passes, path).or_else(by_handler)
     }
 
     /// Whether the path is that of an existing folder, without the final slash. As in Apache, such
@@ -375,6 +374,25 @@ impl<'s> Search<'s> {
             folder: of_index.map(as_path),
         };
         let settings = self.host.settings_with(place, &chain);
+        Ok(self.settings_for_request(settings, path, file, is_lookup))
+    }
+
+    /// Returns the settings of a path that `ProxyPass` gives to a back end. As in Apache, no section
+    /// of a folder or a file concerns it, and no .htaccess file.
+    fn settings_of_pass(&self, path: &[u8], file: &[u8]) -> Arc<Settings> {
+        let settings = self.host.settings(path, None);
+        let file = std::path::Path::new(OsStr::from_bytes(file));
+        self.settings_for_request(settings, path, file, self.is_lookup)
+    }
+
+    /// Adds what conditions and rules change for this request.
+    fn settings_for_request(
+        &self,
+        settings: Arc<Settings>,
+        path: &[u8],
+        file: &std::path::Path,
+        is_lookup: bool,
+    ) -> Arc<Settings> {
         let settings = match self.variables {
             Some(variables) => {
                 let file = file.as_os_str().as_bytes();
@@ -389,10 +407,10 @@ impl<'s> Search<'s> {
             None => settings,
         };
         let settings = self.host.settings_forced(&settings, self.forced);
-        Ok(match self.handler.filter(|_| !is_lookup) {
+        match self.handler.filter(|_| !is_lookup) {
             Some(handler) => Arc::new(settings.with_handler(handler)),
             None => settings,
-        })
+        }
     }
 
     /// Makes the target of a file, with the compressed neighbours that are as accessible as the
@@ -558,6 +576,14 @@ impl<'s> Search<'s> {
 
     fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
         refused(self.host.number, settings, problem)
+    }
+}
+
+/// Returns the back end that a section names as its handler.
+fn back_end(settings: &Settings) -> Option<Arc<Proxied>> {
+    match &settings.handlers.set {
+        Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
+        _ => None,
     }
 }
 

@@ -38,9 +38,9 @@ impl ProxyExchange {
             return Some(trouble.into());
         };
         let reused = talk.connection.reused;
-        let timed_out = trouble == Trouble::TimedOut && talk.member.fail_on_timeout;
-        // The member is not to blame if a connection kept from an earlier request is closed.
-        if (trouble.is_members() && !reused) || timed_out {
+        // As in Apache, a member that closes a connection without a response is not avoided: one
+        // page that ends its process would make the whole back end unavailable.
+        if trouble == Trouble::TimedOut && talk.member.fail_on_timeout {
             talk.lease.failed(trouble);
         }
         let nothing_heard = self.reader.is_untouched();

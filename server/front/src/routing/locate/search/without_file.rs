@@ -55,7 +55,8 @@ impl Search<'_> {
         path: Path,
         mapped: Vec<u8>,
     ) -> Result<Route, Problem> {
-        let raw = (self.indexes == 0).then_some(self.raw);
+        let is_as_sent = self.indexes == 0 && self.back_end.is_none();
+        let raw = is_as_sent.then_some(self.raw);
         let mapping = Mapping::to(mapped);
         let known = settings.clone();
         let route = proxied::route(
