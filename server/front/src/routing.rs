@@ -231,6 +231,8 @@ pub struct MovedFolder {
     pub keeps_query: bool,
 }
 
-pub use locate::{cold, find, find_for, find_to_keep, to_back_end, unfound, Sought, Watching};
+pub use locate::{
+    cold, find, find_for, find_named, find_to_keep, to_back_end, unfound, Sought, Watching,
+};
 pub use places::{places_of, ServedUrl, Silent};
 pub use survey::{htaccess_problems, survey, Survey, SurveyedPlace};

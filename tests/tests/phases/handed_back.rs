@@ -243,3 +243,92 @@ fn handler_that_a_fixup_handler_names_responds_as_in_apache() {
     let source = pair.ours().get("/perl/run.pl?default-handler");
     assert_eq!(source.status, 403);
 }
+
+const NAMING: &str = r#"
+sub names {
+    my ($phase, $r) = @_;
+    return -1 unless ($r->args // '') =~ /^in=$phase&file=([\w.\/]+)(?:&handler=([\w-]+))?$/;
+    $r->filename($r->document_root . "/$1");
+    $r->handler($2) if $2;
+    return 0;
+}
+sub early { names(early => @_) }
+sub access { names(access => @_) }
+sub late { names(late => @_) }
+"#;
+
+/// A file that a handler names is served as Apache serves it: a program runs, and its source is
+/// never sent.
+#[test]
+fn file_that_a_handler_names_is_served_as_in_apache() {
+    let script = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\nran }, $ENV{SCRIPT_FILENAME} =~ m{([^/]+)$}, qq{ $ENV{SCRIPT_NAME}\\n};\n";
+    let places = ["set", "added", "plain", "closed"];
+    let site = || {
+        let mut builder = Server::builder()
+            .file("lib/Names.pm", &format!("package Names;\nuse Apache2::RequestRec ();\nuse Apache2::RequestUtil ();\nuse Apache2::Access ();{NAMING}1;\n"));
+        for place in places {
+            for name in ["a.pl", "b.pl"] {
+                let file = format!("htdocs/{place}/{name}");
+                builder = builder.file(&file, script);
+                let mode = std::fs::Permissions::from_mode(0o755);
+                std::fs::set_permissions(builder.folder_of(&file), mode).expect("own file");
+            }
+            builder = builder
+                .file(&format!("htdocs/{place}/page.html"), "page")
+                .file(
+                    &format!("htdocs/{place}/parsed.shtml"),
+                    "<!--#echo var=\"DOCUMENT_NAME\" -->",
+                );
+        }
+        builder.conf(
+            "PerlSwitches -I@ROOT@/lib\nPerlModule Names\n\
+             <Location />\nPerlHeaderParserHandler Names::early\nPerlAccessHandler Names::access\n\
+             PerlFixupHandler Names::late\n</Location>\n\
+             AddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\n\
+             <Directory @ROOT@/htdocs>\nOptions +ExecCGI +Includes\nRequire all granted\n</Directory>\n\
+             <Location /set>\nSetHandler cgi-script\n</Location>\n\
+             <Directory @ROOT@/htdocs/added>\nAddHandler cgi-script .pl\n</Directory>\n\
+             <Directory @ROOT@/htdocs/closed>\nRequire all denied\nAddHandler cgi-script .pl\n</Directory>\n",
+        )
+    };
+    let servers = mehari_harness::apache::beside(site);
+    let [ours, theirs] = &servers[..] else {
+        return;
+    };
+    let mut differences = Vec::new();
+    let named = [
+        "set/b.pl",
+        "added/b.pl",
+        "plain/b.pl",
+        "closed/b.pl",
+        "plain/page.html",
+        "plain/parsed.shtml",
+        "none",
+    ];
+    for place in ["set", "added", "plain"] {
+        for asked in ["a.pl", "page.html", "none.html"] {
+            for phase in ["early", "access", "late"] {
+                for named in named {
+                    for handler in ["", "&handler=cgi-script"] {
+                        let target = format!("/{place}/{asked}?in={phase}&file={named}{handler}");
+                        let [ours, theirs] = [ours, theirs].map(|server| {
+                            let answer = server.get(&target);
+                            let page = Some(answer.text()).filter(|_| answer.status == 200);
+                            (answer.status.min(400), page)
+                        });
+                        let is_source =
+                            |page: &Option<String>| page.iter().any(|it| it.starts_with("#!"));
+                        assert!(!is_source(&ours.1), "{target}");
+                        // Otherwise Apache mixes the named file with the size and the mode of the
+                        // requested one.
+                        let is_program = named.ends_with("b.pl") && asked == "a.pl";
+                        if is_program && !is_source(&theirs.1) && ours != theirs {
+                            differences.push(format!("{target}: {theirs:?}, here {ours:?}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -10,9 +10,8 @@ use crate::content::{Answer, Content, FileTarget};
 use crate::handlers::{file, ssi, ActingTarget, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::{rules, start, status_page};
-use crate::request::rule_state::Destination;
 use crate::request::{trace, Request};
-use crate::routing::{Route, RouteOutcome};
+use crate::routing::{self, Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_config::{Handler, PassFrom, Proxied, Rung, Settings};
 use mehari_http::problem::Problem;
@@ -71,6 +70,7 @@ fn carry_out(
         }
         (0, None, None) => as_routed(shared, request, body),
         (0, Some(_), None) if is_for_program(shared, request) => as_routed(shared, request, body),
+        (0, Some(path), None) => named_file(shared, request, settings, (path, None), body),
         // The handlers may have chosen a file, also as the page of an error.
         (_, Some(path), _) => {
             let chosen = ChosenFile { path, error };
@@ -171,12 +171,13 @@ fn by_handler(
     chosen: ChosenHandler<'_>,
     body: Option<Box<Spooled>>,
 ) -> HandlerOutcome {
+    let handler = Handler::of_name(&String::from_utf8_lossy(chosen.name));
+    if let Some(file) = chosen.file {
+        return named_file(shared, request, None, (file, Some(handler)), body);
+    }
     let mut state = request.rule_state.cloned().unwrap_or_default();
     state.place = None;
-    state.mapping.handler = Some(Handler::of_name(&String::from_utf8_lossy(chosen.name)));
-    if let Some(file) = chosen.file {
-        state.mapping.destination = Some(Destination::File(file.to_vec()));
-    }
+    state.mapping.handler = Some(handler);
     let request = Request {
         rule_state: Some(&state),
         ..*request
@@ -255,6 +256,48 @@ fn to_back_end(
         file_mark: None,
     };
     with_body(shared, request, &route, body)
+}
+
+/// Returns the response of a file that Perl's handlers have named, perhaps with its handler. A
+/// program among such files runs.
+fn named_file(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    (path, handler): (&[u8], Option<Handler>),
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    let htaccess = &shared.routing.htaccess;
+    let named = match (rules::route_again(shared, request), handler) {
+        (Ok(route), Some(handler)) => Some(Arc::new(route.settings.with_handler(&handler))),
+        // Perl's response handler has declined, so the file is sent.
+        (Ok(route), None) if route.is_perls() => None,
+        (Ok(route), None) if matches!(route.outcome, RouteOutcome::Proxied(_)) => None,
+        (Ok(route), None) => Some(route.settings.clone()),
+        (Err(_), _) => None,
+    };
+    let found = named.and_then(|settings| {
+        routing::find_named(&shared.site(), htaccess, request, settings, path).ok()
+    });
+    match found {
+        Some(route) if is_for_named_file(&route.outcome) => {
+            with_body(shared, request, &route, body)
+        }
+        _ => {
+            let chosen = ChosenFile { path, error: None };
+            sent_file(shared, request, settings, chosen)
+        }
+    }
+}
+
+fn is_for_named_file(outcome: &RouteOutcome) -> bool {
+    matches!(
+        outcome,
+        RouteOutcome::Program
+            | RouteOutcome::Acted(_)
+            | RouteOutcome::File(_)
+            | RouteOutcome::Refused(_)
+    )
 }
 
 /// A file that is sent in place of a program's response.

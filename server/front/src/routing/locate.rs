@@ -10,7 +10,7 @@ use super::{proxied, walk, Route, RouteOutcome};
 use crate::request::rule_state::MappingState;
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
-use mehari_config::{Proxied, Site};
+use mehari_config::{Proxied, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -119,6 +119,20 @@ pub fn find_for(
     search.is_lookup = mapping.index_of.is_some();
     search.indexed_folder = (mapping.index_of.as_ref()).map(|folder| folder.file.clone());
     search.route(request.path(), mapping.file())
+}
+
+/// Finds the route to a file that Perl's handlers have named for the request. As in Apache, the
+/// settings stay those of the request's own place.
+pub fn find_named(
+    site: &Site,
+    htaccess: &HtaccessTable,
+    request: &Request<'_>,
+    settings: Arc<Settings>,
+    file: &[u8],
+) -> Result<Route, Problem> {
+    let mut search = Search::new(site, htaccess, request.virtual_host);
+    search.own_settings = Some(settings);
+    search.route(request.path(), Some(file))
 }
 
 /// Returns the route of a path for which a search has failed.

@@ -59,6 +59,8 @@ pub(super) struct Search<'s> {
     pub(super) error_of: Option<&'s Settings>,
     /// The back end that a rule of the host has chosen.
     pub(super) back_end: Option<&'s Arc<Proxied>>,
+    /// The settings that count in place of those of the path and the file.
+    pub(super) own_settings: Option<Arc<Settings>>,
     /// The handler that Perl has chosen.
     pub(super) handler: Option<&'s Handler>,
     /// Whether the host's rules have found no index in the folder.
@@ -95,6 +97,7 @@ impl<'s> Search<'s> {
             forced: &[],
             error_of: None,
             back_end: None,
+            own_settings: None,
             handler: None,
             lacks_index: false,
             is_program: false,
@@ -227,7 +230,10 @@ impl<'s> Search<'s> {
             by_rule,
         } = mapping;
         let pass = || proxied::pass(&self.host.mapping.passes, &path);
-        let pass = self.back_end.cloned().or_else(pass);
+        let pass = match &self.own_settings {
+            Some(_) => None,
+            None => self.back_end.cloned().or_else(pass),
+        };
         let settings = match &pass {
             Some(_) => self.settings_of_pass(&path.merged, &mapped),
             None => self.settings(&path.merged, &mapped)?,
@@ -323,6 +329,9 @@ impl<'s> Search<'s> {
 
     /// Whether the way to a file, whose first `known` bytes exist, ends at a symbolic link.
     fn stops_at_link(&self, file: &[u8], known: usize) -> Result<bool, Problem> {
+        if self.own_settings.is_some() {
+            return Ok(false);
+        }
         let path = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, path)?;
         let links_in = |folder: &std::path::Path| self.host.links_in(folder, &chain);
@@ -353,6 +362,9 @@ impl<'s> Search<'s> {
         file: &[u8],
         is_lookup: bool,
     ) -> Result<Arc<Settings>, Problem> {
+        if let Some(own) = &self.own_settings {
+            return Ok(own.clone());
+        }
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
         if let Some(recorder) = &self.recorder {
