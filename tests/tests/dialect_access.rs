@@ -930,3 +930,81 @@ fn basic(credentials: &str) -> String {
         .map(|bits| char::from(DIGITS[usize::from(number(bits))]));
     format!("Basic {}", digits.collect::<String>())
 }
+
+const JUDGING: &str = "package Judging;\nuse Apache2::RequestRec ();\nuse Apache2::RequestUtil ();\nuse Apache2::Access ();\n\
+    sub access { my $r = shift; ($r->dir_config('Role') // '') eq 'closed' || $r->uri =~ m{/admin} ? 403 : 0 }\n\
+    sub nobody { $_[0]->note_basic_auth_failure; 401 }\n\
+    sub ann { $_[0]->user('ann'); 0 }\n\
+    sub deny { 403 }\n1;\n";
+
+/// A path that an index, a fallback or a variant answers is judged by the path and the method of
+/// the request, and not only by those of the file that answers.
+#[test]
+fn access_to_what_an_index_or_a_fallback_answers_is_decided_as_in_apache() {
+    let rules = [
+        ("expr", "Require expr \"%{REQUEST_URI} !~ m#/admin#\""),
+        ("notexpr", "<RequireAll>\nRequire all granted\nRequire not expr \"%{REQUEST_URI} =~ m#/admin#\"\n</RequireAll>"),
+        ("any", "<RequireAny>\nRequire expr \"%{REQUEST_URI} !~ m#/admin#\"\nRequire valid-user\n</RequireAny>\nAuthType Basic\nAuthName r\nAuthUserFile @ROOT@/users"),
+        ("index", "Require expr \"%{REQUEST_URI} =~ m#run.cgi$#\""),
+        ("handler", "PerlAccessHandler Judging::access"),
+        ("limit", "AuthType Basic\nAuthName r\nPerlAuthenHandler Judging::nobody\n<LimitExcept GET HEAD>\nRequire valid-user\n</LimitExcept>"),
+        ("posts", "AuthType Basic\nAuthName r\nPerlAuthenHandler Judging::nobody\n<Limit POST>\nRequire valid-user\n</Limit>"),
+        ("method", "AuthType Basic\nAuthName r\nPerlAuthenHandler Judging::nobody\nRequire method GET\nRequire valid-user"),
+        ("authz", "AuthType Basic\nAuthName r\nPerlAuthenHandler Judging::ann\nPerlAuthzHandler Judging::deny\n<Limit POST>\nRequire valid-user\n</Limit>"),
+        ("file", "AuthType Basic\nAuthName r\nAuthUserFile @ROOT@/users\n<Limit POST>\nRequire valid-user\n</Limit>"),
+    ];
+    let site = || {
+        let mut conf = String::from(
+            "PerlSwitches -I@ROOT@/lib\nPerlModule Judging\nDirectoryIndex run.cgi\nAddHandler cgi-script .cgi\n\
+             <Directory @ROOT@/htdocs>\nOptions +ExecCGI +MultiViews\nRequire all granted\nAllowOverride All\n</Directory>\n\
+             <LocationMatch \"/closed\">\nPerlSetVar Role closed\n</LocationMatch>\n",
+        );
+        let mut builder = Server::builder()
+            .file("lib/Judging.pm", JUDGING)
+            .file("users", &format!("ann:{SECRET}\n"));
+        let script = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, map { qq{$_=$ENV{$_}\\n} } qw(REQUEST_METHOD REQUEST_URI);\n";
+        for (name, lines) in &rules {
+            conf += &format!(
+                "<Directory @ROOT@/htdocs/place/{name}>\nFallbackResource /place/{name}/run.cgi\n</Directory>\n\
+                 <Location /place/{name}>\n{lines}\n</Location>\n\
+                 <Directory @ROOT@/htdocs/folder/{name}>\nFallbackResource /folder/{name}/run.cgi\n{lines}\n</Directory>\n"
+            );
+            for kind in ["place", "folder"] {
+                let file = format!("htdocs/{kind}/{name}/run.cgi");
+                builder = builder
+                    .file(&file, script)
+                    .file(&format!("htdocs/{kind}/{name}/in/page.html"), "page");
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                std::fs::set_permissions(builder.folder_of(&file), mode).expect("own file");
+            }
+        }
+        builder.conf(&conf)
+    };
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for kind in ["place", "folder"] {
+        for (name, _) in &rules {
+            for rest in [
+                "",
+                "run.cgi",
+                "admin/users",
+                "public",
+                "closed/x",
+                "run",
+                "in/page.html",
+            ] {
+                // Apache answers DELETE of a file with 405, and Mehari with 404.
+                let is_file = rest == "run" || rest.ends_with(".html");
+                for method in ["GET", "POST", "DELETE"] {
+                    if is_file && method == "DELETE" {
+                        continue;
+                    }
+                    let mut request = get(&format!("/{kind}/{name}/{rest}"), "");
+                    request.method = method.into();
+                    differences.extend(pair.compare(&request).err());
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

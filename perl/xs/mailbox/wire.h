@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 21u
+#define MEHARI_VERSION 22u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -103,10 +103,13 @@ enum {
   MEHARI_TEXT_MEDIA_TYPE,
   MEHARI_TEXT_USER, /* the user whose password the front has found correct; empty: none */
   MEHARI_TEXT_CHALLENGE, /* header lines that request authentication */
-  /* The path and the file of the folder whose index the request has got. Empty: the request is for
-   * no index. */
+  /* The path and the file of the folder whose index the request has got, or of the path whose
+   * fallback it has got. Empty: neither. */
   MEHARI_TEXT_FOLDER,
   MEHARI_TEXT_FOLDER_FILE,
+  /* The number of that place's settings (uint32_t) and their text. Empty: they are those of the
+   * request. */
+  MEHARI_TEXT_FOLDER_SETTINGS,
   /* Content-Encoding and Content-Language by the file's name. Empty: the name gives none. */
   MEHARI_TEXT_CODING,
   MEHARI_TEXT_LANGUAGES,

@@ -247,8 +247,8 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 {
   /* A part of a page with server-side includes is a sub-request too. */
   bool is_sub = mehari_rec_is_within(rec);
-  const mehari_settings *place = rec->settings;
   mehari_rec_show_folder(aTHX_ rec, true);
+  const mehari_settings *place = rec->settings;
   for (int phase = is_sub ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
     if (phase == MEHARI_PHASE_HEADER_PARSER && is_sub)
       continue;

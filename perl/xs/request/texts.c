@@ -201,12 +201,26 @@ void mehari_rec_show_file(pTHX_ mehari_rec *rec, bool shows)
   forget(aTHX_ rec, MEHARI_REC_PATH_INFO);
 }
 
+/* Returns the settings of the folder, or NULL if they are those of the request. */
+static const mehari_settings *settings_of_folder(pTHX_ const mehari_rec *rec)
+{
+  mehari_text numbered = sent(rec, MEHARI_TEXT_FOLDER_SETTINGS);
+  uint32_t id;
+  if (numbered.length <= sizeof id)
+    return NULL;
+  memcpy(&id, numbered.at, sizeof id);
+  return mehari_settings_find(aTHX_ id, (mehari_text){numbered.at + sizeof id, numbered.length - sizeof id});
+}
+
 void mehari_rec_show_folder(pTHX_ mehari_rec *rec, bool shows)
 {
   static const int about[] = {MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_CONTENT_TYPE, MEHARI_REC_CONTENT_ENCODING};
   rec->is_at_folder = shows;
   if (!sent(rec, MEHARI_TEXT_FOLDER).length)
     return;
+  const mehari_settings *of_folder = settings_of_folder(aTHX_ rec);
+  if (of_folder)
+    rec->settings = shows ? of_folder : mehari_settings_find(aTHX_ rec->job.frame->settings_id, sent(rec, MEHARI_TEXT_SETTINGS));
   for (size_t i = 0; i < C_ARRAY_LENGTH(about); i++)
     forget(aTHX_ rec, about[i]);
   if (rec->slots && !mehari_is_changed(rec, MEHARI_REC_FILENAME))

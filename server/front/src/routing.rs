@@ -57,7 +57,8 @@ pub struct Route {
     pub led_to: Option<Box<LedTo>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
-    /// The folder whose index this is. Perl's handlers before the response see the folder.
+    /// The folder whose index this is, or the path whose fallback this is. Perl's handlers before
+    /// the response see that place first.
     pub index_of: Option<Box<IndexedFolder>>,
     /// The state of the program's file. `None` before the second search for this path.
     pub file_mark: Option<FileMark>,

@@ -160,10 +160,13 @@ pub struct MappedPath<'a> {
     /// Content-Encoding and Content-Language by the file's name. Empty: the name gives none.
     pub coding: &'a [u8],
     pub languages: &'a [u8],
-    /// The path and the file of the folder whose index the request has got. Empty: the request is
-    /// for no index.
+    /// The path and the file of the folder whose index the request has got, or of the path whose
+    /// fallback it has got. Empty: neither.
     pub folder: &'a [u8],
     pub folder_file: &'a [u8],
+    /// The settings of that place, if they differ from those of the request: their number in the
+    /// machine's byte order, and their text. Empty: they do not differ.
+    pub folder_settings: &'a [u8],
     /// The mark of the program's file (`wire::layout::file_mark`), if the front watches the file
     /// for changes. 0: the worker checks the file.
     pub file_mark: u64,

@@ -83,6 +83,7 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::Challenge, call.access.challenge),
         (Text::Folder, call.path.folder),
         (Text::FolderFile, call.path.folder_file),
+        (Text::FolderSettings, call.path.folder_settings),
         (Text::Coding, call.path.coding),
         (Text::Languages, call.path.languages),
         (Text::PathTranslated, call.path.path_translated),

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 21;
+pub const VERSION: u32 = 22;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -126,13 +126,15 @@ pub enum Text {
     /// index. The next text is the folder's file.
     Folder,
     FolderFile,
+    /// The number of the folder's settings and their text. Empty if they are those of the request.
+    FolderSettings,
     /// Content-Encoding by the name of the file. The next text is Content-Language.
     Coding,
     Languages,
     /// The file that the path info names as a URL path. Empty if there is no path info.
     PathTranslated,
 }
-pub const TEXT_COUNT: usize = 22;
+pub const TEXT_COUNT: usize = 23;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

@@ -109,6 +109,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_TEXT_CHALLENGE", layout::Text::Challenge as usize),
         ("MEHARI_TEXT_FOLDER", layout::Text::Folder as usize),
         ("MEHARI_TEXT_FOLDER_FILE", layout::Text::FolderFile as usize),
+        (
+            "MEHARI_TEXT_FOLDER_SETTINGS",
+            layout::Text::FolderSettings as usize,
+        ),
         ("MEHARI_TEXT_CODING", layout::Text::Coding as usize),
         ("MEHARI_TEXT_LANGUAGES", layout::Text::Languages as usize),
         (

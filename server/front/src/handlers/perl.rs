@@ -146,6 +146,8 @@ pub fn with_call<T>(
         .rule_state
         .and_then(|state| state.mapping.index_of.as_ref());
     let folder = route.index_of.as_deref().or(led);
+    let folder_settings = folder.and_then(|folder| numbered_settings(&folder.settings, settings));
+    let folder_settings = folder_settings.unwrap_or_default();
     let findings = request.rule_state.map(|state| &state.access);
     give(Call {
         task: task(route),
@@ -164,6 +166,7 @@ pub fn with_call<T>(
             languages: by_name(route, media::language).as_bytes(),
             folder: folder.map_or(b"", |folder| &folder.path),
             folder_file: folder.map_or(b"", |folder| &folder.file),
+            folder_settings: &folder_settings,
             document_root: document_root(host, request.rule_state),
             file_mark: route.file_mark(),
             has_includes: !settings.output.includes.are_off(),
@@ -241,6 +244,14 @@ fn internal_redirect(request: &Request<'_>) -> InternalRedirect {
         depth: request.redirect.map_or(0, |redirect| redirect.count as u16),
         is_within: request.rule_state.is_some_and(|state| state.is_within),
     }
+}
+
+/// Returns the number and the text of a place's settings if they differ from those of the request
+/// for a worker.
+fn numbered_settings(of: &Settings, request: &Settings) -> Option<Vec<u8>> {
+    let text = &of.perl.encoded.text;
+    let differs = !text.is_empty() && *text != request.perl.encoded.text;
+    differs.then(|| [&of.id.to_ne_bytes()[..], text].concat())
 }
 
 /// Returns the settings for the worker. They are empty if no Perl of the site would read them.

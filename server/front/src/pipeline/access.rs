@@ -18,6 +18,7 @@ use super::rules::{Decision, Evaluation, Need};
 use names::{ruling, Ruling};
 
 use crate::request::rule_state::RuleState;
+use crate::request::variables::ExpressionVariables;
 pub use login::challenge;
 
 fn resolve(query: Query) -> Decision {
@@ -55,7 +56,8 @@ impl Evaluation<'_> {
         }
         let of_index = (rule_state.as_ref()).and_then(|state| state.mapping.index_of.as_ref());
         let is_other = of_index.is_some_and(|of| route.settings.are_checked_behind(&of.settings));
-        if is_other || route.is_looked_up {
+        // Perl's handlers run once, so they decide about the request itself and not about the lookup.
+        if (is_other || route.is_looked_up) && !route.settings.is_guarded_by_perl() {
             return self.as_lookup(|lookup| lookup.check_place(route, rule_state).err());
         }
         self.check_place(route, rule_state).err()
@@ -144,6 +146,21 @@ impl Evaluation<'_> {
         Err(Decision::Status(Some(settings.clone()), 405))
     }
 
+    /// Returns the values for access rules. As in Apache, an index, a fallback or a variant is
+    /// checked with the path of the request, unless the sub-request for it is checked.
+    fn variables_for_access<'f>(
+        &'f self,
+        route: &'f Route,
+        settings: &'f Settings,
+        seen: (Option<&'f RuleState>, Phase),
+    ) -> ExpressionVariables<'f> {
+        let mut variables = self.variables(route, settings, seen);
+        if !self.is_lookup {
+            variables.path = None;
+        }
+        variables
+    }
+
     /// Evaluates `SSLRequire`, which counts like `Deny`.
     fn meets_tls_requirements(
         &self,
@@ -152,7 +169,7 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> bool {
         let seen = (rule_state.as_deref(), Phase::Access);
-        let variables = self.variables(route, settings, seen);
+        let variables = self.variables_for_access(route, settings, seen);
         let mut requirements = settings.rules.tls_requirements.iter();
         let meets = requirements.all(|rule| rule.holds(&variables));
         let varying = variables.varying.into_inner();
@@ -350,7 +367,7 @@ impl Evaluation<'_> {
         let varying = RefCell::new(Vec::new());
         let ruling = ruling(rule_state, |rule_state, asked| {
             let state = rule_state.as_deref();
-            let variables = self.variables(route, settings, (state, phase));
+            let variables = self.variables_for_access(route, settings, (state, phase));
             let result = what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,

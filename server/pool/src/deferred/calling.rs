@@ -179,6 +179,7 @@ fn request_of(call: &DeferredCall, timeout: TimeLimits) -> Call<'_> {
             languages: b"",
             folder: b"",
             folder_file: b"",
+            folder_settings: b"",
             file_mark: 0,
             has_includes: false,
         },

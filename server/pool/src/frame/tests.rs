@@ -32,6 +32,7 @@ fn frame() -> Vec<u8> {
             languages: b"",
             folder: b"",
             folder_file: b"",
+            folder_settings: b"",
             file_mark: 0,
             has_includes: false,
         },

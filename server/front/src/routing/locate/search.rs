@@ -81,7 +81,7 @@ pub(super) struct Search<'s> {
     /// The path to which the search has continued.
     led_to: Option<Box<LedTo>>,
     action: Option<Box<ActedFor>>,
-    /// The first folder whose index was found.
+    /// The first folder whose index was found, or the first path whose fallback was found.
     index_of: Option<Box<IndexedFolder>>,
     /// The path as it was sent.
     raw: &'s [u8],
@@ -253,6 +253,10 @@ impl<'s> Search<'s> {
         if uncovers {
             return Ok(self.refused(settings, HIDDEN));
         }
+        // As in Apache, `ProxyPass` outweighs the handler of a section.
+        if let Some(proxied) = pass {
+            return self.proxied(settings, proxied, path, mapped);
+        }
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) =
             settings.handlers.set.clone()
         {
@@ -281,7 +285,7 @@ impl<'s> Search<'s> {
                 ..self.refused(settings, NOT_FOUND)
             });
         }
-        if let Some(proxied) = pass.or_else(|| back_end(&settings)) {
+        if let Some(proxied) = back_end(&settings) {
             return self.proxied(settings, proxied, path, mapped);
         }
         // All of a file that rules have chosen may be PATH_INFO, as in Apache.

@@ -164,14 +164,19 @@ impl Search<'_> {
             });
             return Some(Ok(self.folder_with(settings.clone(), folder, moved)));
         }
-        self.index_of.get_or_insert_with(|| {
-            Box::new(IndexedFolder {
-                path: path.merged.clone(),
-                file: folder,
-                settings: settings.clone(),
-            })
-        });
+        self.note_folder(path.merged.clone(), folder, settings);
         Some(self.look_up(settings, index))
+    }
+
+    /// Notes the first place that the search leaves for an index or a fallback.
+    fn note_folder(&mut self, path: Vec<u8>, file: Vec<u8>, settings: &Arc<Settings>) {
+        let settings = settings.clone();
+        let folder = Box::new(IndexedFolder {
+            path,
+            file,
+            settings,
+        });
+        self.index_of.get_or_insert(folder);
     }
 
     /// Redirects to the path with the final slash.
@@ -218,7 +223,11 @@ impl Search<'_> {
         self.indexes += 1;
         let fallback = self.fallback(&settings, &path, mapped, alias_script);
         match fallback.filter(|_| self.indexes <= INDEXES) {
-            Some(fallback) => self.look_up(&settings, fallback),
+            Some(fallback) => {
+                let walked = walk::walk(mapped, |file| self.look(file)).path;
+                self.note_folder(path.merged, walked, &settings);
+                self.look_up(&settings, fallback)
+            }
             None => {
                 let program = Handler::Script(Rung::Cgi);
                 let walked = walk::walk(mapped, |file| self.look(file)).path;
