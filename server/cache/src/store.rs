@@ -5,7 +5,7 @@
 //! for such a key does not wait for another request's response.
 
 use crate::fields::Field;
-use crate::page::Page;
+use crate::page::{Freshness, Page};
 use crate::vary::Varied;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -29,6 +29,7 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct Shelf {
+    /// The oldest page comes first.
     pages: Vec<Rc<Page>>,
     refused: Option<SystemTime>,
     used: u64,
@@ -70,9 +71,7 @@ impl Store {
             return StoreLookup::Nothing;
         };
         shelf.used = self.look();
-        // The newest page comes first, because it is the nearest to the program's current response.
-        let mut pages = shelf.pages.iter().rev();
-        match pages.find(|page| page.terms.fits(asked) && !page.is_useless(now)) {
+        match shelf.choose(asked, now) {
             Some(page) => StoreLookup::Page(page.clone()),
             None if shelf.refused.is_some_and(|until| now < until) => StoreLookup::Refused,
             None => StoreLookup::Nothing,
@@ -91,10 +90,12 @@ impl Store {
         self.change(key, |shelf| {
             let same = |known: &Rc<Page>| known.terms.vary == page.terms.vary;
             shelf.pages.retain(|known| !same(known));
-            if shelf.pages.len() == VARIANTS {
+            shelf.pages.push(page);
+            // The folder and Redis return pages in any order.
+            shelf.pages.sort_by_key(|page| page.since);
+            if shelf.pages.len() > VARIANTS {
                 shelf.pages.remove(0);
             }
-            shelf.pages.push(page);
             shelf.refused = None;
         });
         self.shrink();
@@ -173,6 +174,18 @@ impl Store {
 }
 
 impl Shelf {
+    /// Chooses the newest page for a request, because this page is the nearest to the program's
+    /// current response. A fresh variant comes before a page without `Vary` (RFC 9111 section 4.1):
+    /// a program that sends `Vary` may omit it in some responses.
+    fn choose(&self, asked: &[Field<'_>], now: SystemTime) -> Option<&Rc<Page>> {
+        let suits = |page: &&Rc<Page>| page.terms.fits(asked) && !page.is_useless(now);
+        let is_fresh_variant = |page: &Page| {
+            !page.terms.vary.is_empty() && page.freshness(None, now) == Freshness::Fresh
+        };
+        let suitable = self.pages.iter().filter(suits);
+        suitable.max_by_key(|page| (is_fresh_variant(page), page.since))
+    }
+
     fn weight(&self, key: &[u8]) -> u64 {
         let pages: u64 = self.pages.iter().map(|page| page.weight()).sum();
         pages + key.len() as u64 + OVERHEAD
@@ -188,8 +201,11 @@ mod tests {
 
     fn page(asked: &[Field], body: &'static [u8]) -> Rc<Page> {
         let lines = b"Cache-Control: max-age=60\r\nVary: L\r\n";
+        page_at(SystemTime::now(), lines, asked, body)
+    }
+
+    fn page_at(now: SystemTime, lines: &[u8], asked: &[Field], body: &'static [u8]) -> Rc<Page> {
         let rules = CacheRules::default();
-        let now = SystemTime::now();
         Rc::new(Page {
             status: 200,
             lines: lines.to_vec(),
@@ -231,6 +247,39 @@ mod tests {
         assert_eq!(body(&store, "k", &[]), None);
         assert_eq!(store.remove(b"k"), 2);
         assert_eq!((store.weight(), store.count()), (0, 0));
+    }
+
+    #[test]
+    fn a_fresh_variant_wins_over_a_page_without_vary() {
+        let store = Store::default();
+        store.bound(1 << 20);
+        let en: [Field; 1] = [(b"L", b"en")];
+        let now = SystemTime::now();
+        let ago = |seconds| now - Duration::from_secs(seconds);
+        let plain = b"Cache-Control: max-age=60\r\n";
+        let varied = b"Cache-Control: max-age=60\r\nVary: L\r\n";
+        store.put(b"k", page_at(ago(9), varied, &en, b"hello"));
+        store.put(b"k", page_at(ago(5), plain, &[], b"plain"));
+        assert_eq!(body(&store, "k", &en).as_deref(), Some(&b"hello"[..]));
+        assert_eq!(body(&store, "k", &[]).as_deref(), Some(&b"plain"[..]));
+        store.put(b"k", page_at(ago(99), varied, &en, b"an old hello"));
+        assert_eq!(body(&store, "k", &en).as_deref(), Some(&b"plain"[..]));
+    }
+
+    #[test]
+    fn the_newest_page_wins_in_whatever_order_pages_are_stored() {
+        let store = Store::default();
+        store.bound(1 << 20);
+        let now = SystemTime::now();
+        let ago = |seconds| now - Duration::from_secs(seconds);
+        let (l, m) = (
+            b"Cache-Control: max-age=60\r\nVary: L\r\n",
+            b"Cache-Control: max-age=60\r\nVary: M\r\n",
+        );
+        store.put(b"k", page_at(ago(1), l, &[], b"new"));
+        store.put(b"k", page_at(ago(2), m, &[], b"old"));
+        assert_eq!(body(&store, "k", &[]).as_deref(), Some(&b"new"[..]));
+        assert_eq!(store.vary(b"k").expect("stored")[0].0, b"l");
     }
 
     #[test]

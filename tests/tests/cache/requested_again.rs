@@ -181,3 +181,33 @@ fn not_modified_with_another_tag_does_not_renew_the_page() {
     assert_eq!(ask("/kept/strong", false), said("old", "MISS"));
     drop(back_end);
 }
+
+/// A page without Vary, until a file makes the script vary its page by Accept-Language. German
+/// readers still get the first page.
+const VARYING: &str = r##"#!/usr/bin/perl
+my $varies = -e "$ENV{DOCUMENT_ROOT}/varies";
+my $tag = $varies && $ENV{HTTP_ACCEPT_LANGUAGE} ne 'de' ? $ENV{HTTP_ACCEPT_LANGUAGE} : 'first';
+print "Status: 304\n" if ($ENV{HTTP_IF_NONE_MATCH} // '') eq qq("$tag");
+print "Vary: Accept-Language\n" if $varies;
+print qq(ETag: "$tag"\nCache-Control: max-age=60\nContent-type: text/plain\n\n$tag);
+"##;
+
+#[test]
+fn a_page_that_begins_to_vary_is_sent_to_no_other_reader() {
+    let server = start("");
+    server.site.write("scripts/varying.pl", VARYING);
+    let read = |language: &str, control: &str| {
+        let request = Request::get("/fork/varying.pl").field("Accept-Language", language);
+        let answer = server.send(&request.field("Cache-Control", control));
+        (answer.expect(200), part(&answer))
+    };
+    let got = |text: &str, part: &str| (text.to_owned(), part.to_owned());
+    assert_eq!(read("en", ""), got("first", "MISS"));
+    touch(&server, "varies");
+    assert_eq!(read("de", "no-cache"), got("first", "REVALIDATE"));
+    assert_eq!(read("en", ""), got("en", "MISS"));
+    assert_eq!(read("de", ""), got("first", "HIT"));
+    assert_eq!(read("en", "no-cache"), got("en", "REVALIDATE"));
+    assert_eq!(read("de", ""), got("first", "HIT"));
+    assert_eq!(read("en", ""), got("en", "HIT"));
+}

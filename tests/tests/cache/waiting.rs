@@ -3,18 +3,23 @@
 use crate::{check, part, start, target, touch};
 use mehari_harness::{eventually, Request, Server, PATIENCE};
 
-/// A script whose page may be stored for an hour. Its first run, and every run while a certain file
-/// exists, waits until it is released.
+/// A script whose page may be stored for a minute. Each run for GET waits until all runs or this
+/// run is released, and fails if a file asks for it.
 const HELD: &str = r##"#!/usr/bin/perl
 my $root = $ENV{DOCUMENT_ROOT};
 open my $runs, '>>', "$root/held.runs" or die $!;
 syswrite $runs, "$ENV{REQUEST_METHOD}\n";
 close $runs;
+open $runs, '<', "$root/held.runs" or die $!;
+my $run = () = <$runs>;
 if ($ENV{REQUEST_METHOD} eq 'GET') {
-    for (1 .. 3000) { last if -e "$root/held.go"; select undef, undef, undef, 0.02 }
+    for (1 .. 3000) {
+        last if -e "$root/held.go" || -e "$root/held.go$run";
+        select undef, undef, undef, 0.02;
+    }
 }
 print "Status: 503\n" if -e "$root/held.fail";
-print "Content-type: text/plain\nCache-Control: max-age=60\n\n", $ENV{REQUEST_METHOD};
+print "Run: $run\nContent-type: text/plain\nCache-Control: max-age=60\n\n", $ENV{REQUEST_METHOD};
 "##;
 
 fn held(conf: &str) -> Server {
@@ -94,6 +99,75 @@ fn one_of_those_who_wait_too_long_asks_and_not_all() {
     }
     let runs = server.site.read("htdocs/held.runs").lines().count();
     assert!(runs <= 3, "{runs} runs for six who waited");
+}
+
+/// Starts four requests and waits until a second request has asked the program.
+fn clients_after_the_limit(server: &Server) -> Vec<mehari_harness::Connection> {
+    let page = Request::get("/fork/held.pl");
+    let clients = (0..4).map(|_| ask(server, &page)).collect();
+    holds(server, 2);
+    clients
+}
+
+/// Checks that the requests without a run of their own get the earlier of two responses.
+fn check_earlier_response(run: &str) {
+    let server = held("CacheLockMaxAge 2\n");
+    let mut clients = clients_after_the_limit(&server);
+    touch(&server, &format!("held.go{run}"));
+    let told = || {
+        server
+            .get("/fork/held.pl")
+            .field("Run")
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(told(), run, "the page is kept");
+    touch(&server, "held.go");
+    let answers = clients
+        .iter_mut()
+        .map(|client| client.read_answer("GET").expect("an answer"));
+    let mut runs: Vec<String> = answers
+        .map(|answer| answer.field("Run").unwrap_or_default().to_owned())
+        .collect();
+    runs.sort();
+    let mut expected = vec!["1", "2", run, run];
+    expected.sort();
+    assert_eq!(runs, expected);
+    assert_eq!(
+        told(),
+        "2",
+        "the page of the later request stays or replaces the other page"
+    );
+}
+
+#[test]
+fn who_still_waits_after_the_limit_gets_the_first_response() {
+    check_earlier_response("1");
+}
+
+#[test]
+fn who_still_waits_after_the_limit_gets_the_second_response_if_it_is_earlier() {
+    check_earlier_response("2");
+}
+
+#[test]
+fn who_still_waits_after_the_limit_gets_the_error_of_the_first_request() {
+    let server = held("CacheLockMaxAge 2\n");
+    let mut clients = clients_after_the_limit(&server);
+    touch(&server, "held.fail");
+    touch(&server, "held.go1");
+    // The client of the second run waits for its own response.
+    let log = || server.site.read("access.log");
+    assert!(
+        eventually(PATIENCE, || log().lines().count() == 3),
+        "{}",
+        log()
+    );
+    touch(&server, "held.go");
+    for client in &mut clients {
+        assert_eq!(client.read_answer("GET").expect("an answer").status, 503);
+    }
+    holds(&server, 2);
 }
 
 #[test]

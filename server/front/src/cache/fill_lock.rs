@@ -66,10 +66,18 @@ impl FillLock {
         }
     }
 
-    /// Returns whether another request has become the maker, or a request has changed the resource.
-    pub fn is_overtaken(&self) -> bool {
-        let makes = |number| self.cache.makers.is_making(&self.key, number);
-        self.fill.is_void() || self.number.is_some_and(|number| !makes(number))
+    /// Stores the page, unless a later request has made the page, or a request has changed the
+    /// resource.
+    pub fn store(&self, page: Rc<Page>) {
+        let makers = &self.cache.makers;
+        let is_outdated = |number| makers.is_outdated(&self.key, number);
+        if self.fill.is_void() || self.number.is_some_and(is_outdated) {
+            return;
+        }
+        if let Some(number) = self.number {
+            makers.outdate_earlier(&self.key, number);
+        }
+        self.cache.put(&self.key, page);
     }
 
     /// Notes the variant of the page that is arriving. Requests for other variants stop waiting.

@@ -32,17 +32,32 @@ struct Maker {
     /// The status with which the program failed. The waiting requests read it. 0: the program has
     /// not failed.
     failure: Rc<Cell<u16>>,
+    /// Whether a later maker has made the page.
+    is_outdated: bool,
 }
 
-/// The maker for which a request must wait.
+/// The makers of the page for which a request must wait. Several requests make the page if the
+/// first of them has exceeded the limit.
 pub struct Awaited {
     key: Rc<[u8]>,
+    makers: Vec<AwaitedMaker>,
+    /// When the last of the makers has begun.
+    pub since: Instant,
+}
+
+struct AwaitedMaker {
     number: u64,
     revision: u32,
-    /// When the maker has begun.
-    pub since: Instant,
     /// The status with which the maker fails, or 0.
-    pub failure: Rc<Cell<u16>>,
+    failure: Rc<Cell<u16>>,
+}
+
+impl Awaited {
+    /// Returns the cells that hold the status with which a maker fails, or 0.
+    pub fn failures(&self) -> Vec<Rc<Cell<u16>>> {
+        let failures = self.makers.iter().map(|maker| maker.failure.clone());
+        failures.collect()
+    }
 }
 
 impl Maker {
@@ -51,19 +66,26 @@ impl Maker {
         variant.is_none_or(|variant| vary::fits(variant, asked))
     }
 
+    fn awaited(&self) -> AwaitedMaker {
+        AwaitedMaker {
+            number: self.number,
+            revision: self.revision,
+            failure: self.failure.clone(),
+        }
+    }
+
     fn wake_all(&mut self) {
         self.waiting.drain(..).for_each(Waker::wake);
     }
 }
 
 impl Makers {
-    /// Registers a request with these fields as the maker of a page, and returns its number. A
-    /// maker that exceeds `limit` is replaced. `stored`: the fields that a stored variant of the
-    /// page names.
+    /// Registers a request with these fields as a maker of a page, and returns its number.
+    /// `stored`: the fields that a stored variant of the page names.
     ///
     /// # Errors
     ///
-    /// Another request makes the page and has not exceeded `limit`.
+    /// Another request makes the page, and the last such request has not exceeded `limit`.
     pub fn take(
         &self,
         key: &Rc<[u8]>,
@@ -73,38 +95,35 @@ impl Makers {
     ) -> Result<u64, Awaited> {
         let mut by_key = self.by_key.borrow_mut();
         let makers = by_key.entry(key.clone()).or_default();
-        let number = self.count.get() + 1;
-        let mut all = makers.iter_mut();
-        if let Some(maker) = all.find(|maker| maker.makes_page_for(asked)) {
-            if maker.since.elapsed() < limit {
+        let fitting = || makers.iter().filter(|maker| maker.makes_page_for(asked));
+        if let Some(last) = fitting().next_back() {
+            if last.since.elapsed() < limit {
                 return Err(Awaited {
                     key: key.clone(),
-                    number: maker.number,
-                    revision: maker.revision,
-                    since: maker.since,
-                    failure: maker.failure.clone(),
+                    makers: fitting().map(Maker::awaited).collect(),
+                    since: last.since,
                 });
             }
-            (maker.number, maker.since) = (number, Instant::now());
-        } else {
-            let known = makers.iter().find_map(|maker| maker.variant.as_ref());
-            let variant = stored.or(known).map(|names| vary::of(names, asked));
-            makers.push(Maker {
-                number,
-                since: Instant::now(),
-                variant,
-                revision: 0,
-                waiting: Vec::new(),
-                failure: Rc::default(),
-            });
         }
+        let known = makers.iter().find_map(|maker| maker.variant.as_ref());
+        let variant = stored.or(known).map(|names| vary::of(names, asked));
+        let number = self.count.get() + 1;
         self.count.set(number);
+        makers.push(Maker {
+            number,
+            since: Instant::now(),
+            variant,
+            revision: 0,
+            waiting: Vec::new(),
+            failure: Rc::default(),
+            is_outdated: false,
+        });
         Ok(number)
     }
 
-    /// Whether the request with this number is still a maker of the page.
-    pub fn is_making(&self, key: &[u8], number: u64) -> bool {
-        self.with(key, number, |_| ()).is_some()
+    /// Whether a later maker has made the page of this maker.
+    pub fn is_outdated(&self, key: &[u8], number: u64) -> bool {
+        self.with(key, number, |maker| maker.is_outdated) == Some(true)
     }
 
     /// Notes the variant that a maker makes. Requests for other variants stop waiting.
@@ -127,6 +146,19 @@ impl Makers {
         });
     }
 
+    /// Notes that a maker has made its page. The responses of earlier makers are not stored if they
+    /// may be for the same variant.
+    pub fn outdate_earlier(&self, key: &[u8], number: u64) {
+        let Some(made) = self.with(key, number, |maker| maker.variant.clone()) else {
+            return;
+        };
+        let mut by_key = self.by_key.borrow_mut();
+        let makers = by_key.get_mut(key).into_iter().flatten();
+        let may_be_made = |maker: &&mut Maker| maker.variant.is_none() || maker.variant == made;
+        let earlier = makers.filter(|maker| maker.number < number && may_be_made(maker));
+        earlier.for_each(|maker| maker.is_outdated = true);
+    }
+
     /// Removes a maker. The waiting requests look for the page again.
     pub fn give_back(&self, key: &[u8], number: u64) {
         self.with(key, number, Maker::wake_all);
@@ -139,20 +171,21 @@ impl Makers {
         }
     }
 
-    /// Waits until a maker has ended, has failed, or makes another variant than before.
+    /// Waits until one of the makers has ended, has failed, or makes another variant than before.
     pub fn wait(self: &Rc<Makers>, awaited: Awaited) -> impl Future<Output = ()> {
         let makers = self.clone();
         poll_fn(move |cx| {
-            let waits = makers.with(&awaited.key, awaited.number, |maker| {
-                let waits = awaited.failure.get() == 0 && maker.revision == awaited.revision;
-                if waits {
+            let waits = |known: &AwaitedMaker| {
+                let waits = makers.with(&awaited.key, known.number, |maker| {
                     maker.waiting.push(cx.waker().clone());
-                }
-                waits
-            });
-            match waits {
-                Some(true) => Poll::Pending,
-                _ => Poll::Ready(()),
+                    known.failure.get() == 0 && maker.revision == known.revision
+                });
+                waits.unwrap_or(false)
+            };
+            if awaited.makers.iter().all(waits) {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
             }
         })
     }

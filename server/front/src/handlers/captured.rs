@@ -92,13 +92,13 @@ impl Open {
     fn keep(self) {
         let length = self.body.len() as u64;
         let is_whole = self.length.is_none_or(|said| said == length);
-        if !is_whole || length < *self.sizes.start() || self.fill_lock.is_overtaken() {
+        if !is_whole || length < *self.sizes.start() {
             return;
         }
         let page = Page {
             body: self.body.into(),
             ..self.page
         };
-        self.fill_lock.cache.put(&self.fill_lock.key, Rc::new(page));
+        self.fill_lock.store(Rc::new(page));
     }
 }

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 pub struct CacheLookup {
     key: Rc<[u8]>,
     control: Option<Control>,
-    /// The status with which the awaited request has failed. 0: it has not failed.
-    failure: Option<Rc<Cell<u16>>>,
+    /// The statuses with which the awaited requests have failed. 0: the request has not failed.
+    failures: Vec<Rc<Cell<u16>>>,
     /// Whether the cache's folder was searched for the page.
     looked: bool,
 }
@@ -74,7 +74,7 @@ impl CacheLookup {
                 no_cache: control.no_cache || pragma.no_cache,
                 ..control
             }),
-            failure: None,
+            failures: Vec::new(),
             looked: false,
         })
     }
@@ -177,12 +177,9 @@ pub fn step(
         return Step::Pass;
     }
     context.cache.status.set(CacheStatus::Miss);
-    if let Some(status) = lookup
-        .failure
-        .take()
-        .map(|failure| failure.get())
-        .filter(|status| *status > 0)
-    {
+    let failures = std::mem::take(&mut lookup.failures);
+    let mut statuses = failures.iter().map(|failure| failure.get());
+    if let Some(status) = statuses.find(|status| *status > 0) {
         return match &page {
             Some(page) if page.is_usable_after_failure(now) => reply(page, CacheStatus::Stale),
             _ => Step::Answer(crate::pipeline::status_page::refusal(
@@ -212,10 +209,10 @@ pub fn step(
         Err(awaited) => awaited,
     };
     let since = awaited.since;
-    lookup.failure = Some(awaited.failure.clone());
+    lookup.failures = awaited.failures();
     let wait = cache.makers.wait(awaited);
-    // The first request whose wait has reached the limit asks the program. The other requests then
-    // wait for this request.
+    // The first request whose wait has reached the limit asks the program too. The other requests
+    // then wait for both.
     Step::Wait(match since.checked_add(limit) {
         Some(deadline) => {
             Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })

@@ -232,10 +232,7 @@ fn update_page(
         ruled.as_deref().unwrap_or(&lines),
         arrival,
     ) {
-        Ok(mut terms) => {
-            // The request's fields were changed for the validation, so Vary of the old page stays
-            // valid.
-            terms.vary.clone_from(&old.terms.vary);
+        Ok(terms) => {
             let page = Rc::new(Page {
                 lines: kept_lines(&lines, rules),
                 since: arrival.at,
@@ -243,9 +240,11 @@ fn update_page(
                 number: store.next_number(),
                 ..(**old).clone()
             });
-            if !fill_lock.is_overtaken() {
-                shared.cache.put(&fill_lock.key, page.clone());
+            if page.terms.vary != old.terms.vary {
+                // The old page is for requests that may now get another variant.
+                shared.cache.remove(&fill_lock.key);
             }
+            fill_lock.store(page.clone());
             page
         }
         Err(_) => {
