@@ -187,11 +187,6 @@ fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
 }
 
 impl HeaderBlock {
-    /// Returns whether the response has a validator for conditional requests.
-    pub fn has_validator(&self) -> bool {
-        self.modified.is_some() || self.tag.is_some()
-    }
-
     /// Appends the block without the dropped lines.
     pub fn push_kept(&self, block: &[u8], into: &mut Vec<u8>) {
         let mut start = 0;

@@ -1,8 +1,8 @@
 //! Completes the head that a script prints: evaluates the request's conditions and corrects dates.
 //! mod_cgi and mod_perl do the same.
 //!
-//! The pipeline calls `settle` for a head without a status and with a Last-Modified or an ETag. The
-//! body of an unchanged page is still read to its end, so the script ends normally.
+//! The pipeline calls `settle` for a head without a status. The body of an unchanged page is still
+//! read to its end, so the script ends normally.
 
 use crate::request::Request;
 use mehari_http::condition::date;
@@ -23,7 +23,9 @@ pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut HeaderBlock) -
         return true;
     }
     let value = |place: &Option<Range<usize>>| place.clone().map(|place| &head.lines[place]);
+    // As in Apache, a page without a date was modified now.
     let modified = value(&lines.modified).and_then(date);
+    let modified = modified.or_else(|| Some(SystemTime::now()));
     let tag = value(&lines.tag).unwrap_or_default();
     match request.conditions().precondition(tag, modified) {
         Some(304) => head.status = 304,

@@ -209,8 +209,8 @@ fn instead<C: ClientStream>(
             return Some(work);
         }
     }
-    let is_conditional = lines.has_validator() && head.may_be_conditional;
-    let is_failed = is_conditional && !printed::settle(&client.request(context), head, lines);
+    let is_failed =
+        head.may_be_conditional && !printed::settle(&client.request(context), head, lines);
     is_failed.then(|| page(client, context, 412))
 }
 
