@@ -266,3 +266,73 @@ fn limits_of_ranges_hold_over_http2() {
         assert_eq!(said, format!("2 {status}"), "{target} {range}");
     }
 }
+
+/// Several ranges have their own media type, but the rules apply to the type of the file.
+#[test]
+fn header_rules_apply_to_ranges_as_in_apache() {
+    let site = || {
+        site()
+            .file("htdocs/usual/page.html", &"word ".repeat(20))
+            .file("htdocs/usual/page.de.txt.gz", &"word ".repeat(20))
+            .file("htdocs/usual/page.unknown", &"word ".repeat(20))
+            .conf(
+                "<IfModule !mod_expires.c>\n\
+                 LoadModule expires_module /usr/lib/apache2/modules/mod_expires.so\n</IfModule>\n\
+                 <Location /usual>\nExpiresActive On\nAddLanguage de .de\nAddEncoding x-gzip .gz\nExpiresByType text/html \"access plus 1 day\"\n\
+                 ExpiresByType text/plain \"access plus 1 year\"\n\
+                 Header set X-Set one\nHeader always set X-Always one\n\
+                 Header set X-Plain plain \"expr=%{CONTENT_TYPE} == 'text/plain'\"\n\
+                 Header unset Last-Modified\n</Location>\n\
+                 <Location /few>\nExpiresActive On\nExpiresDefault \"access plus 1 hour\"\n\
+                 Header set Cache-Control no-store\nHeader set Content-Language de\n</Location>\n",
+            )
+    };
+    let servers = apache::beside(site);
+    let mut differences = Vec::new();
+    for target in [
+        "/usual/page.txt",
+        "/usual/page.html",
+        "/usual/page.de.txt.gz",
+        "/usual/page.unknown",
+        "/few/page.txt",
+        "/many/page.txt",
+    ] {
+        for range in [
+            "",
+            "bytes=0-1",
+            "bytes=0-1,4-5",
+            "bytes=0-1,4-5,90-",
+            "bytes=500-",
+        ] {
+            let request = Request::get(target).field("Range", range);
+            let names = [
+                "cache-control",
+                "x-set",
+                "x-always",
+                "x-plain",
+                "content-language",
+                "content-encoding",
+                "accept-ranges",
+            ];
+            let learned = |server: &Server| {
+                let answer = server.send(&request);
+                let fields = names.map(|name| answer.field(name).unwrap_or_default());
+                let is_there = |name: &str| answer.field(name).is_some();
+                (
+                    answer.status,
+                    fields,
+                    is_there("expires"),
+                    is_there("last-modified"),
+                    is_there("etag"),
+                )
+            };
+            let all: Vec<_> = servers.iter().map(learned).collect();
+            for other in &all[1..] {
+                if all[0] != *other {
+                    differences.push(format!("{target} {range}: {all:?}"));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}

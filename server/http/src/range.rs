@@ -175,10 +175,8 @@ pub struct RangeSource<'a> {
     pub size: u64,
     pub etag: &'a str,
     pub media_type: Option<&'a str>,
-    /// The header lines for a single part. The next field is for several parts, which have no
-    /// common type.
+    /// The header lines of the whole representation.
     pub lines: &'a [u8],
-    pub shared: &'a [u8],
 }
 
 /// Returns the header line of a 416.
@@ -200,18 +198,16 @@ pub fn parts(whole: &RangeSource<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<RangePa
 
 fn multipart(whole: &RangeSource<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<RangePart>) {
     let boundary = boundary(whole.etag);
-    let mut lines = whole.shared.to_vec();
-    let media_type = format!(
-        "Accept-Ranges: bytes\r\nContent-Type: multipart/byteranges; boundary={boundary}\r\n"
-    );
-    lines.extend_from_slice(media_type.as_bytes());
+    let media_type = format!("multipart/byteranges; boundary={boundary}");
+    let lines = with_media_type(whole.lines, media_type.as_bytes());
     let mut parts: Vec<RangePart> = Vec::with_capacity(ranges.len() + 1);
     for range in ranges {
         let before = if parts.is_empty() { "" } else { "\r\n" };
-        let mut text = format!("{before}--{boundary}\r\n");
+        let mut text = format!("{before}--{boundary}");
         if let Some(media_type) = whole.media_type {
-            text += &format!("Content-Type: {media_type}\r\n");
+            text += &format!("{TYPE_OF_PART}{media_type}");
         }
+        text += "\r\n";
         text += &content_range(*range, whole.size);
         text += "\r\n";
         parts.push(part(text.into_bytes(), *range));
@@ -222,6 +218,33 @@ fn multipart(whole: &RangeSource<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<RangePa
         length: 0,
     });
     (lines, parts)
+}
+
+const TYPE_OF_PART: &str = "\r\nContent-Type: ";
+
+/// Returns the media type of the representation from the first text of a body with several parts.
+/// Empty: the representation has no media type.
+pub fn type_of_parts(text: &[u8]) -> &[u8] {
+    let first = memchr::memchr(b'\r', text).unwrap_or(text.len());
+    let said = text[first..].strip_prefix(TYPE_OF_PART.as_bytes());
+    let said = said.unwrap_or_default();
+    &said[..memchr::memchr(b'\r', said).unwrap_or(said.len())]
+}
+
+/// Returns the header lines with this media type. Empty: without a media type.
+pub fn with_media_type(lines: &[u8], media_type: &[u8]) -> Vec<u8> {
+    let mut changed = Vec::with_capacity(lines.len() + media_type.len());
+    for line in lines.split_inclusive(|&byte| byte == b'\n') {
+        let name = line.split(|&byte| byte == b':').next().unwrap_or(line);
+        if !name.eq_ignore_ascii_case(b"content-type") {
+            changed.extend_from_slice(line);
+        }
+    }
+    if !media_type.is_empty() {
+        let line = [b"Content-Type: ", media_type, b"\r\n"].concat();
+        changed.extend_from_slice(&line);
+    }
+    changed
 }
 
 fn part(text: Vec<u8>, range: Range) -> RangePart {
@@ -249,6 +272,25 @@ fn boundary(etag: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_ranges_have_the_fields_of_the_whole_and_a_type_of_their_own() {
+        for media_type in [Some("text/plain"), None] {
+            let whole = RangeSource {
+                size: 10,
+                etag: "\"a\"",
+                media_type,
+                lines: b"ETag: \"a\"\r\ncontent-type: text/plain\r\nContent-Language: de\r\n",
+            };
+            let ranges = [(0, 1), (4, 5)].map(|(start, end)| Range { start, end });
+            let (lines, parts) = super::parts(&whole, &ranges);
+            let lines = String::from_utf8(lines).expect("ASCII");
+            let kept = "ETag: \"a\"\r\nContent-Language: de\r\nContent-Type: multipart/byteranges;";
+            assert!(lines.starts_with(kept), "{lines}");
+            let said = type_of_parts(&parts[0].text);
+            assert_eq!(said, media_type.unwrap_or_default().as_bytes());
+        }
+    }
 
     type Spans = Vec<(u64, u64)>;
 

@@ -4,6 +4,7 @@
 use crate::content::body::FileBody;
 use crate::content::resource::Resource;
 use bytes::Bytes;
+use mehari_http::range;
 use std::rc::Rc;
 
 #[derive(Debug)]
@@ -65,6 +66,17 @@ impl Answer {
     pub fn is_of_server(&self) -> bool {
         let is_made = matches!(self.content, Content::Bytes(_));
         is_made && self.status >= 300 && self.status != 304
+    }
+
+    /// Returns the media type of the whole representation if the answer has several ranges of it.
+    /// Empty: the representation has no media type.
+    pub fn type_of_parts(&self) -> Option<&[u8]> {
+        let first = match &self.content {
+            Content::File(body) => body.first_text(),
+            Content::Bytes(bytes) if self.status == 206 => bytes,
+            _ => &[],
+        };
+        (!first.is_empty()).then(|| range::type_of_parts(first))
     }
 
     /// Returns whether the server redirects the client.

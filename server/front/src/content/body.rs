@@ -114,6 +114,11 @@ impl FileBody {
         lengths.sum()
     }
 
+    /// Returns the text before the first piece. It is empty unless there are several pieces.
+    pub fn first_text(&self) -> &[u8] {
+        self.parts.front().map_or(&[], |part| &part.text)
+    }
+
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -236,7 +236,6 @@ impl Resource {
             etag: self.etag(),
             media_type: self.media_type(),
             lines: self.lines(),
-            shared: self.validators(),
         }
     }
 

@@ -6,7 +6,9 @@ use crate::handlers::perl;
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::shared::Shared;
+use mehari_cache::field;
 use mehari_config::{Host, Settings};
+use mehari_http::range::with_media_type;
 use mehari_pool::TableMarks;
 
 /// A response before the rules of its place.
@@ -17,6 +19,9 @@ pub struct Unruled<'a> {
     pub marks: &'a TableMarks,
     /// Whether the response has several Vary fields. Like Apache, the front joins them.
     pub repeats_vary: bool,
+    /// The media type of the whole representation if the response has several ranges of it. The
+    /// rules apply to this type, as in Apache.
+    pub type_of_parts: Option<&'a [u8]>,
 }
 
 /// Applies the configuration's rules to the header lines of a response, each `Name: value\r\n`.
@@ -31,6 +36,7 @@ pub fn of_response<'r>(
         tables,
         marks,
         repeats_vary,
+        type_of_parts,
     }: Unruled<'_>,
 ) -> Option<Vec<u8>> {
     let site = shared.site();
@@ -64,7 +70,12 @@ pub fn of_response<'r>(
     if !is_ruled {
         return None;
     }
-    let all = [lines[0], lines[1], noted].concat();
+    let mut all = [lines[0], lines[1], noted].concat();
+    let own_type = type_of_parts.map(|media_type| {
+        let own_type = field(&all, "content-type").map(<[u8]>::to_vec);
+        all = with_media_type(&all, media_type);
+        own_type.unwrap_or_default()
+    });
     let request = request();
     let state = context.rule_state.as_deref();
     let mut variables = ExpressionVariables::new(&request, host, state, &shared.lookups.maps);
@@ -91,7 +102,10 @@ pub fn of_response<'r>(
         // A page of an error has a response of its own, whose notes do not count.
         context.record.notes.set(notes.into()).ok();
     }
-    Some(changed)
+    Some(match own_type {
+        None => changed,
+        Some(own_type) => with_media_type(&changed, &own_type),
+    })
 }
 
 /// Whether a rule has set `force-no-vary`, with which Apache sends no Vary.

@@ -67,6 +67,7 @@ pub fn start_answer<C: ClientStream>(
         },
         marks: &UNMARKED,
         repeats_vary: false,
+        type_of_parts: answer.type_of_parts(),
     };
     let changed = changed_lines(client, context, unruled);
     let resource = match &answer.content {
@@ -154,6 +155,7 @@ pub async fn program<C: ClientStream>(
         },
         marks: &head.marks,
         repeats_vary: lines.vary_fields > 1,
+        type_of_parts: None,
     };
     let changed = changed_lines(client, context, unruled);
     let response = ResponseHead {

@@ -143,13 +143,11 @@ fn part_of(
         let lines = [&answer.lines[..], range::unsatisfied(size).as_bytes()].concat();
         return Some((416, lines, answer.content));
     }
-    let is_type = |name: &[u8]| name.eq_ignore_ascii_case(b"content-type");
     let whole = RangeSource {
         size,
         etag: std::str::from_utf8(etag).unwrap_or_default(),
         media_type: field(lines, "content-type").and_then(|text| std::str::from_utf8(text).ok()),
         lines,
-        shared: &some_of(lines, |name| !is_type(name)),
     };
     let (lines, parts) = range::parts(&whole, &ranges);
     if let [RangePart {

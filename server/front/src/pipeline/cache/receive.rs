@@ -91,6 +91,7 @@ pub fn receive(
         },
         marks: &head.marks,
         repeats_vary: lines.vary_fields > 1,
+        type_of_parts: None,
     };
     let ruled = headers::of_response(shared, context, || *request, unruled);
     let said = ruled.as_deref().unwrap_or(&head.lines);
@@ -221,6 +222,7 @@ fn update_page(
         tables: Tables::Handler,
         marks: &UNMARKED,
         repeats_vary: false,
+        type_of_parts: None,
     };
     let ruled = headers::of_response(shared, context, || *request, unruled);
     let store = &shared.cache.store;
