@@ -1,7 +1,7 @@
 //! Tests the walk through the folders to a file: symbolic links, the sections that match, folders
 //! without an index, and missing files. Each response must equal Apache's.
 
-use mehari_harness::{apache, needs, Builder, Pair, Request, Server};
+use mehari_harness::{apache, needs, Answer, Builder, Pair, Request, Server};
 use std::os::unix::fs::{lchown, symlink, MetadataExt};
 use std::path::Path;
 
@@ -778,4 +778,80 @@ fn missing_programs_answer_as_in_apache_with_and_without_exec_cgi() {
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Folders, each with a folder `sub`, a folder `full` with an index, and a file `page.html`.
+const INDEXED: [(&str, &str); 17] = [
+    ("folder", "DirectoryIndex sub"),
+    ("full", "DirectoryIndex full"),
+    ("slash", "DirectoryIndex full/"),
+    ("empty-slash", "DirectoryIndex sub/"),
+    ("second", "DirectoryIndex missing sub page.html"),
+    ("behind", "DirectoryIndex page.html sub"),
+    ("absolute", "DirectoryIndex /other"),
+    ("query", "DirectoryIndex full?b=2"),
+    ("unslashed", "DirectorySlash Off\nDirectoryIndex sub page.html"),
+    ("rules", "RewriteEngine On\nDirectoryIndex sub"),
+    ("rules-slash", "RewriteEngine On\nDirectoryIndex full/"),
+    ("rules-second", "RewriteEngine On\nDirectoryIndex missing full page.html"),
+    ("redirect", "DirectoryIndexRedirect On\nDirectoryIndex full page.html"),
+    ("denied", "<Files \"index.*\">\nRequire all denied\n</Files>\nDirectoryIndex index.html"),
+    (
+        "denied-second",
+        "<Files \"index.*\">\nRequire all denied\n</Files>\nDirectoryIndex index.html page.html",
+    ),
+    (
+        "denied-rules",
+        "RewriteEngine On\n<Files \"index.*\">\nRequire all denied\n</Files>\nDirectoryIndex index.html",
+    ),
+    ("denied-folder", "<Files \"full\">\nRequire all denied\n</Files>\nDirectoryIndex full"),
+];
+
+#[test]
+fn an_index_that_is_a_folder_or_is_denied_answers_as_in_apache() {
+    let site = || {
+        let mut builder = Server::builder().file("htdocs/other/index.html", "other");
+        for (name, lines) in INDEXED {
+            for (kind, options) in [("listed", "+Indexes"), ("hidden", "-Indexes")] {
+                let folder = format!("htdocs/{kind}/{name}");
+                builder = builder
+                    .file(&format!("{folder}/page.html"), "page")
+                    .file(&format!("{folder}/sub/page.html"), "page of sub")
+                    .file(&format!("{folder}/full/index.html"), "index of full")
+                    .conf(&format!(
+                        "<Directory @ROOT@/{folder}>\nOptions {options}\n{lines}\n</Directory>\n\
+                         <Directory @ROOT@/{folder}/full>\nDirectoryIndex index.html\n</Directory>\n"
+                    ));
+            }
+        }
+        builder
+    };
+    let pair = Pair::start(site);
+    let mut differences = Vec::new();
+    for (name, _) in INDEXED {
+        for place in [format!("/listed/{name}/"), format!("/hidden/{name}/?a=1")] {
+            for method in ["GET", "POST"] {
+                let request = Request::new(method, &place);
+                let seen = pair.servers().map(|server| learned(&server.send(&request)));
+                let seen: Vec<String> = seen.collect();
+                if seen.iter().any(|one| *one != seen[0]) {
+                    differences.push(format!("{method} {place}: {seen:?}"));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+/// Returns the status, the path of a redirect, and the text of a file.
+fn learned(answer: &Answer) -> String {
+    let place = answer.field("location").unwrap_or_default();
+    let path = place.splitn(4, '/').last().unwrap_or_default();
+    let text = answer.text();
+    let text = match answer.status {
+        200 if text.contains("Index of") => "a listing",
+        200 => &text,
+        _ => "",
+    };
+    format!("{} {path} {text}", answer.status)
 }

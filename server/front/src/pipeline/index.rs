@@ -30,6 +30,8 @@ pub(super) enum IndexChoice {
 /// The result for one name.
 enum Candidate {
     Found(Vec<u8>, Box<RuleState>),
+    /// A folder that may have an index itself.
+    Folder(Rc<Route>, Option<Box<RuleState>>),
     Missing(u16),
     /// The access rules of the name's own place refuse the request.
     Refused(Arc<Settings>, u16),
@@ -112,7 +114,7 @@ impl Evaluation<'_> {
                     *rule_state = Some(state);
                     return Ok(IndexChoice::At(target));
                 }
-                Candidate::Missing(404) => {}
+                Candidate::Missing(404) | Candidate::Folder(..) => {}
                 Candidate::Missing(status) => refusal = Some((settings.clone(), status)),
                 Candidate::Refused(settings, status) => refusal = Some((settings, status)),
                 Candidate::Decided(decision) => return Ok(IndexChoice::Decided(decision)),
@@ -135,6 +137,7 @@ impl Evaluation<'_> {
     ) -> Result<Candidate, Problem> {
         let mut state = rule_state.clone().unwrap_or_default();
         let is_within = std::mem::replace(&mut state.is_within, true);
+        let is_nested = state.mapping.index_of.is_some();
         state.leave_resource();
         state.mapping.index_of = Some(IndexedFolder {
             path: folder.script_name.clone(),
@@ -149,7 +152,14 @@ impl Evaluation<'_> {
             };
             let evaluation = Evaluation::new(self.shared, &request, self.site);
             match evaluation.rewrite(&mut own, Stage::Server)? {
-                None => return evaluation.found(folder, own, is_within),
+                None => {
+                    let found = evaluation.found(folder, own, is_within)?;
+                    return match found {
+                        Candidate::Folder(..) if is_nested => Ok(Candidate::Missing(404)),
+                        Candidate::Folder(route, own) => evaluation.index_of_folder(&route, own),
+                        found => Ok(found),
+                    };
+                }
                 Some(Decision::Led(to)) => target = to.target,
                 Some(Decision::Status(_, status)) => return Ok(Candidate::Missing(status)),
                 Some(decision) => return Ok(Candidate::Decided(decision)),
@@ -192,8 +202,24 @@ impl Evaluation<'_> {
             | RouteOutcome::Negotiated(_)
             | RouteOutcome::Proxied(_)
             | RouteOutcome::Acted(_) => self.taken(&mut own, is_within),
+            RouteOutcome::Indexed => Candidate::Folder(route, own),
+            // As in Apache, the client gets a redirect to the folder with its final slash.
+            RouteOutcome::Moved(_) => Candidate::Decided(Decision::To(route)),
             RouteOutcome::Program if by_handler => self.taken(&mut own, is_within),
             _ => Candidate::Missing(404),
+        })
+    }
+
+    /// Returns the index of a folder that is named in `DirectoryIndex`.
+    fn index_of_folder(
+        &self,
+        folder: &Route,
+        mut own: Option<Box<RuleState>>,
+    ) -> Result<Candidate, Problem> {
+        Ok(match self.choose_index(folder, &mut own)? {
+            IndexChoice::At(target) => Candidate::Found(target, own.unwrap_or_default()),
+            IndexChoice::Nothing => Candidate::Missing(404),
+            IndexChoice::Decided(decision) => Candidate::Decided(decision),
         })
     }
 

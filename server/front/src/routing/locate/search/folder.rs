@@ -147,7 +147,10 @@ impl Search<'_> {
         let mut names = settings.files.directory_index.iter();
         let index = names.find_map(|name| {
             let index = in_folder(&path.merged, name)?;
-            if self.index_exists(&index.path) || self.index_is_negotiated(&index.path) {
+            if self.index_exists(&index.path)
+                || self.index_is_negotiated(&index.path)
+                || self.index_is_folder(&index.path)
+            {
                 return Some(index);
             }
             // As in Apache, a missing name has its fallback before the next name is tried.
@@ -156,7 +159,8 @@ impl Search<'_> {
             let settings = settings.ok()?;
             self.fallback(&settings, &index.path, &mapping.file, mapping.script)
         })?;
-        if let Some(status) = settings.files.index_redirect {
+        let is_redirected = |_: &u16| !self.index_lacks_slash(&index.path);
+        if let Some(status) = settings.files.index_redirect.filter(is_redirected) {
             let moved = RouteOutcome::Moved(MovedFolder {
                 to: percent::encode_path(&index.path.merged),
                 status,
@@ -210,6 +214,29 @@ impl Search<'_> {
             .ok()
             .and_then(|settings| settings.handlers.set.as_ref());
         self.look(&mapped).is_some_and(is_file) || matches!(handler, Some(Handler::Psgi(_)))
+    }
+
+    /// Whether the path is that of a folder without the final slash, or of a folder that has an
+    /// index itself.
+    fn index_is_folder(&self, path: &Path) -> bool {
+        if !path.merged.ends_with(b"/") {
+            return self.index_lacks_slash(path);
+        }
+        let mapped = map(&self.host.mapping, &path.merged).file;
+        let Ok(settings) = self.settings_of_lookup(&path.merged, &mapped) else {
+            return false;
+        };
+        let mut names = settings.files.directory_index.iter();
+        names.any(|name| {
+            in_folder(&path.merged, name).is_some_and(|index| self.index_exists(&index.path))
+        })
+    }
+
+    /// Whether the client is redirected from the path of an index to that of a folder.
+    fn index_lacks_slash(&self, path: &Path) -> bool {
+        let mapped = map(&self.host.mapping, &path.merged).file;
+        let settings = self.settings_of_lookup(&path.merged, &mapped);
+        settings.is_ok_and(|settings| self.lacks_slash(&settings, path, &mapped))
     }
 
     /// Continues with the `FallbackResource`. Without one, nothing is found.
