@@ -227,9 +227,11 @@ pub(super) fn named(
         "upload-progress-json" => HandlerName::Report(Report::Uploads(UploadFormat::Json)),
         "none" if may_be_unset => HandlerName::Unset,
         _ if is_media_type(text) => {
-            target
-                .environment
-                .remark("the Action of this name answers; without one requests are answered 500");
+            target.environment.remark(if is_name_of_programs(text) {
+                "the Action of this name answers; without one requests are answered 500"
+            } else {
+                UNKNOWN_HANDLER
+            });
             HandlerName::Named(text.to_string())
         }
         _ => {
@@ -242,10 +244,7 @@ pub(super) fn named(
             let fault = arguments.fault(name.argument, message);
             let fault = fault.or_nearest(text, NAMES.iter().copied());
             if is_unknown(text, NAMES) {
-                target.environment.remark(
-                    "as in Apache, no module has this handler: without an Action of this name, \
-                     files are sent as they are",
-                );
+                target.environment.remark(UNKNOWN_HANDLER);
             }
             target.environment.wants_action.push(WantedAction {
                 name: text.to_string(),
@@ -257,9 +256,14 @@ pub(super) fn named(
     })
 }
 
-/// Tells whether a handler of this name would run programs.
+const UNKNOWN_HANDLER: &str =
+    "as in Apache, no module has this handler: without an Action of this \
+     name, files are sent as they are";
+
+/// Tells whether a handler of this name, such as `application/x-httpd-php`, would run programs, so
+/// that the files are not for clients. Apache sends the files of other names.
 pub fn is_name_of_programs(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
+    let lower = name.to_ascii_lowercase().replace("javascript", "");
     let parts = ["php", "cgi", "perl", "script", "python", "ruby"];
     parts.into_iter().any(|part| lower.contains(part))
 }

@@ -200,7 +200,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DirectoryIndex",
             words("NAME...|disabled", 1, ANY),
-            "The names of a folder's index file. The first file that exists is used. The name of a folder redirects to this folder.",
+            "The names of a folder's index file. The first file that exists is used. The name of a \
+             folder redirects to this folder.",
             directory_index,
         )
         .htaccess(INDEXES)

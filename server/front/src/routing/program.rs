@@ -2,7 +2,9 @@
 
 use super::walk::ExistingPath;
 use crate::content::media::{media_type, suffix, suffixes};
-use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site, FCGID};
+use mehari_config::{
+    is_name_of_programs, Change, Handler, Host, Rung, Scope, Section, Settings, Site, FCGID,
+};
 use mehari_http::negotiation::TYPE_MAP;
 use mehari_http::problem::Problem;
 use std::fs::File;
@@ -24,7 +26,7 @@ pub fn choose(
     match configured(settings, &found.file) {
         Some(handler) if is_refused(handler, settings, alias_script) => Err(NOT_HERE),
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
-        Some(Handler::Named(name)) if is_of_programs(name) => Err(NO_ACTION),
+        Some(Handler::Named(name)) if is_name_of_programs(name) => Err(NO_ACTION),
         Some(Handler::Named(_)) if is_source(found) => Err(SOURCE),
         Some(Handler::Named(_)) => Ok(Handler::File),
         Some(Handler::File) if is_source(found) => Err(SOURCE),
@@ -36,12 +38,6 @@ pub fn choose(
             None => Ok(Handler::File),
         },
     }
-}
-
-/// Whether the handler's name is one of programs, such as `application/x-httpd-php`, so that the
-/// files are not for clients. Apache sends the files of other names.
-fn is_of_programs(name: &str) -> bool {
-    name.contains('/') || mehari_config::is_name_of_programs(name)
 }
 
 /// Whether the file is executable and has a script's suffix. Such a file is a program, and its
