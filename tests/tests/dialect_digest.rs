@@ -76,6 +76,9 @@ struct Proof {
     quality: &'static str,
     /// If set, the value of `uri` in the field.
     shown_uri: Option<String>,
+    /// If set, the URI that the response proves.
+    hashed_uri: Option<String>,
+    opaque: Option<&'static str>,
 }
 
 impl Proof {
@@ -94,13 +97,16 @@ impl Proof {
             count: "00000001",
             quality: "auth",
             shown_uri: None,
+            hashed_uri: None,
+            opaque: None,
         }
     }
 
     fn field(&self) -> String {
         let hash = |text: String| hashed(self.program, &text);
         let secret = hash(format!("{}:{}:{}", self.user, self.realm, self.password));
-        let asked = hash(format!("{}:{}", self.method, self.uri));
+        let uri = self.hashed_uri.as_ref().unwrap_or(&self.uri);
+        let asked = hash(format!("{}:{uri}", self.method));
         let (nonce, count, quality) = (&self.nonce, self.count, self.quality);
         let (response, rest) = match quality {
             "" => (hash(format!("{secret}:{nonce}:{asked}")), String::new()),
@@ -109,11 +115,18 @@ impl Proof {
                 format!(", qop={quality}, nc={count}, cnonce=\"abc\""),
             ),
         };
+        let opaque = self.opaque.map(|opaque| format!(", opaque=\"{opaque}\""));
+        let rest = rest + &opaque.unwrap_or_default();
         let uri = self.shown_uri.as_ref().unwrap_or(&self.uri);
         format!(
             "Digest username=\"{}\", realm=\"{}\", nonce=\"{nonce}\", uri=\"{uri}\", response=\"{response}\", algorithm={}{rest}",
             self.user, self.realm, self.algorithm
         )
+    }
+
+    /// Names another URI than the request's target, and proves that URI.
+    fn hashed_and_shown(&mut self, uri: &str) {
+        (self.hashed_uri, self.shown_uri) = (Some(uri.into()), Some(uri.into()));
     }
 
     fn request(&self) -> Request {
@@ -178,6 +191,56 @@ fn digest_responses_are_checked_against_the_file_as_in_apache() {
             400,
         ),
         (
+            "another host",
+            spoil(|proof| proof.hashed_and_shown("http://other.test/members/page.html")),
+            400,
+        ),
+        (
+            "this host",
+            spoil(|proof| proof.hashed_and_shown("http://127.0.0.1:PORT/members/page.html")),
+            200,
+        ),
+        (
+            "this host without its port",
+            spoil(|proof| proof.hashed_and_shown("http://127.0.0.1/members/page.html")),
+            400,
+        ),
+        (
+            "the port of the scheme",
+            spoil(|proof| proof.hashed_and_shown("http://127.0.0.1:80/members/page.html")),
+            400,
+        ),
+        (
+            "another port",
+            spoil(|proof| proof.hashed_and_shown("http://127.0.0.1:1/members/page.html")),
+            400,
+        ),
+        (
+            "no path",
+            spoil(|proof| proof.hashed_and_shown("http://127.0.0.1")),
+            400,
+        ),
+        (
+            "a host without a scheme",
+            spoil(|proof| proof.hashed_and_shown("//other.test/members/page.html")),
+            400,
+        ),
+        (
+            "an opaque value",
+            spoil(|proof| proof.opaque = Some("abc")),
+            401,
+        ),
+        (
+            "an opaque value that is no number",
+            spoil(|proof| proof.opaque = Some("xyz")),
+            401,
+        ),
+        (
+            "an opaque zero",
+            spoil(|proof| proof.opaque = Some("0")),
+            401,
+        ),
+        (
             "a made up nonce",
             spoil(|proof| proof.nonce = "0".repeat(56)),
             401,
@@ -212,6 +275,10 @@ fn digest_responses_are_checked_against_the_file_as_in_apache() {
         for server in pair.servers() {
             let mut proof = Proof::of(&server.get(page), page);
             change(&mut proof);
+            let port = server.address.port().to_string();
+            for uri in [&mut proof.hashed_uri, &mut proof.shown_uri] {
+                *uri = uri.take().map(|uri| uri.replace("PORT", &port));
+            }
             let answer = server.send(&proof.request());
             // Mehari calls an unknown nonce stale, so browsers do not ask for the password again
             // after a restart. With Apache they ask again.

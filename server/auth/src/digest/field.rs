@@ -13,6 +13,8 @@ pub struct DigestCredentials {
     pub nonce: Vec<u8>,
     pub uri: Vec<u8>,
     pub response: Vec<u8>,
+    /// Whether the client sends `opaque`, which no challenge of this server has.
+    pub has_opaque: bool,
     /// The algorithm that the client named. `None` means MD5.
     pub algorithm: Option<DigestAlgorithm>,
     /// The parameters that come with `qop=auth`.
@@ -59,6 +61,7 @@ impl DigestCredentials {
             nonce: take("nonce")?,
             uri: take("uri")?,
             response: take("response")?,
+            has_opaque: take("opaque").is_some(),
             algorithm,
             quality,
         })

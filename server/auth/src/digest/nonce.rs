@@ -194,6 +194,7 @@ mod tests {
             nonce: nonce.into(),
             uri: b"/".to_vec(),
             response: Vec::new(),
+            has_opaque: false,
             algorithm: None,
             quality: Some(Quality {
                 client_nonce: b"c".to_vec(),

@@ -67,7 +67,8 @@ pub fn has_scheme(target: &[u8]) -> bool {
     colon.is_some_and(|at| at > 0 && target[..at].iter().all(u8::is_ascii_alphanumeric))
 }
 
-fn default_port(request: &Request<'_>, names: &HostNames) -> u16 {
+/// Returns the port of the scheme.
+pub fn default_port(request: &Request<'_>, names: &HostNames) -> u16 {
     match scheme(request, names) {
         b"https" => 443,
         _ => 80,

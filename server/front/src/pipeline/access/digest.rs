@@ -1,6 +1,6 @@
 //! Does Digest authentication: checks a request's proof, and makes the challenge.
 
-use crate::request::{path_of, query_of};
+use crate::request::{canonical, path_of, query_of};
 use mehari_auth::digest::{DigestCredentials, NonceState, ProofContext, Use};
 use mehari_config::{Authentication, DigestAlgorithm, LogLevel, Settings};
 use mehari_http::path::Path;
@@ -59,7 +59,8 @@ impl Evaluation<'_> {
             counted: said.digest.counts(),
         };
         let state = nonces.check(&given, realm, how, self.request.id);
-        if state == NonceState::Stale {
+        // As in Apache, a nonce does not belong to another challenge's opaque value.
+        if state == NonceState::Stale || given.has_opaque {
             let state = rule_state.get_or_insert_with(Default::default);
             state.identity.stale = true;
             return Err(status(401));
@@ -80,9 +81,21 @@ impl Evaluation<'_> {
             return true;
         }
         let decoded = |target: &[u8]| Path::decode(path_of(target)).ok().map(|path| path.merged);
-        let local = local_part(uri);
-        query_of(local) == query_of(asked)
+        let (authority, local) = parted(uri);
+        authority.is_none_or(|authority| self.is_own(authority))
+            && query_of(local) == query_of(asked)
             && decoded(local).is_some_and(|path| Some(path) == decoded(asked))
+    }
+
+    /// Whether an authority names this server, with its port if that is not the scheme's port.
+    fn is_own(&self, authority: &[u8]) -> bool {
+        let (request, names) = (self.request, &self.host.names);
+        let port = canonical::port(request, names);
+        let name = canonical::name(request, names);
+        let with_port = [&name[..], format!(":{port}").as_bytes()].concat();
+        let may_lack_port = port == canonical::default_port(request, names);
+        authority.eq_ignore_ascii_case(&with_port)
+            || may_lack_port && authority.eq_ignore_ascii_case(&name)
     }
 
     fn complain(&self, text: &str) {
@@ -94,15 +107,15 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the part of a URI behind scheme and host.
-fn local_part(uri: &[u8]) -> &[u8] {
-    let Some(host) = memchr::memmem::find(uri, b"://") else {
-        return uri;
-    };
-    match memchr::memchr(b'/', &uri[host + 3..]) {
-        Some(slash) if !uri.starts_with(b"/") => &uri[host + 3 + slash..],
-        _ => uri,
+/// Returns the authority of a URI, if the URI has one, and what follows.
+fn parted(uri: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    if !canonical::has_scheme(uri) {
+        return (None, uri);
     }
+    let start = memchr::memmem::find(uri, b"://").map_or(0, |at| at + 3);
+    let behind = &uri[start..];
+    let end = memchr::memchr2(b'/', b'?', behind).unwrap_or(behind.len());
+    (Some(&behind[..end]), &behind[end..])
 }
 
 /// Returns the header lines with the challenges of a 401 response, the strongest algorithm first.
