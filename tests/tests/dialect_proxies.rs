@@ -20,7 +20,33 @@ fn site(lines: &str) -> Builder {
 }
 
 /// The lines, the field, and the client.
-const ROWS: [(&str, &str, &str); 15] = [
+const ROWS: [(&str, &str, &str); 21] = [
+    (
+        "RemoteIPInternalProxy 127.0.0.1",
+        "192.0.2.9:4000",
+        "127.0.0.1",
+    ),
+    (
+        "RemoteIPInternalProxy 127.0.0.1",
+        "[2001:db8::1]:4000",
+        "127.0.0.1",
+    ),
+    (
+        "RemoteIPInternalProxy 127.0.0.1",
+        "[2001:db8::1]",
+        "127.0.0.1",
+    ),
+    (
+        "RemoteIPInternalProxy 127.0.0.1",
+        "192.0.2.9, nonsense",
+        "127.0.0.1",
+    ),
+    ("RemoteIPInternalProxy 127.0.0.1", "192.0.2.9,", "127.0.0.1"),
+    (
+        "RemoteIPInternalProxy 127.0.0.1",
+        "::ffff:192.0.2.9",
+        "192.0.2.9",
+    ),
     ("RemoteIPInternalProxy 127.0.0.1", "10.1.2.3", "10.1.2.3"),
     ("RemoteIPInternalProxy 127.0.0.1", "fe80::1", "fe80::1"),
     ("RemoteIPTrustedProxy 127.0.0.1", "10.1.2.3", "127.0.0.1"),

@@ -1,7 +1,7 @@
 //! Tests filters with real scripts: compressed output that a script flushes reaches the client,
 //! over both protocols and on each rung.
 
-use mehari_harness::scripts::workers;
+use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{needs, Pair, Request, Server};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -185,5 +185,23 @@ fn head_gives_the_same_length_as_get() {
                 get.body.len()
             );
         }
+    }
+}
+
+#[test]
+fn several_accept_encoding_fields_count_as_one_list() {
+    let server = Server::builder()
+        .file("htdocs/made.txt", &"word ".repeat(1000))
+        .file("htdocs/beside.txt", "plain")
+        .file("htdocs/beside.txt.gz", "coded")
+        .file("scripts/page.pl", &plain("print 'word ' x 1000;"))
+        .ladder()
+        .conf("AddOutputFilterByType DEFLATE text/plain\n")
+        .start();
+    for target in ["/made.txt", "/beside.txt", "/cgi/page.pl"] {
+        let request = Request::get(target).field("Accept-Encoding", "identity;q=0.5");
+        let answer = server.send(&request.field("Accept-Encoding", "gzip"));
+        let coding = answer.field("Content-Encoding");
+        assert_eq!(coding.as_deref(), Some("gzip"), "{target}");
     }
 }

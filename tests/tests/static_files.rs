@@ -80,7 +80,15 @@ fn compressed_neighbours_are_sent_only_if_the_client_may_have_them() {
             "<Files *.gz>\nRequire all denied\n</Files>\n",
         )
         .file("htdocs/links/page.txt", "plain");
-    for folder in ["open", "files", "place", "own"] {
+    let ruled = [
+        "host",
+        "redirect",
+        "folder",
+        "elsewhere",
+        "harmless",
+        "htaccess",
+    ];
+    for folder in ["open", "files", "place", "own"].into_iter().chain(ruled) {
         builder = builder
             .file(&format!("htdocs/{folder}/page.txt"), "plain")
             .file(&format!("htdocs/{folder}/page.txt.gz"), "packed");
@@ -89,7 +97,20 @@ fn compressed_neighbours_are_sent_only_if_the_client_may_have_them() {
         .conf(
             "<Directory @ROOT@/htdocs>\nAllowOverride All\nOptions -FollowSymLinks\n</Directory>\n\
              <Directory @ROOT@/htdocs/files>\n<FilesMatch \\.gz$>\nRequire user nobody\n</FilesMatch>\n</Directory>\n\
-             <LocationMatch ^/place/.*gz$>\nRequire all denied\n</LocationMatch>\n",
+             <LocationMatch ^/place/.*gz$>\nRequire all denied\n</LocationMatch>\n\
+             RewriteEngine On\nRewriteRule ^/host/.*\\.gz$ - [F]\nRewriteRule /\\.ht - [F]\n\
+             RedirectMatch 410 ^/redirect/.*\\.gz$\n\
+             <Directory @ROOT@/htdocs/folder>\nOptions +FollowSymLinks\nRewriteEngine On\n\
+             RewriteCond %{REQUEST_URI} gz$\nRewriteRule ^page - [G]\n</Directory>\n\
+             <Directory @ROOT@/htdocs/elsewhere>\nOptions +FollowSymLinks\nRewriteEngine On\n\
+             RewriteRule gz$ /open/page.txt\n</Directory>\n\
+             <Directory @ROOT@/htdocs/harmless>\nOptions +FollowSymLinks\nRewriteEngine On\n\
+             RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule . /open/page.txt\n\
+             RewriteRule gz$ - [E=X:1]\nRewriteRule ^\\. - [F]\n</Directory>\n",
+        )
+        .file(
+            "htdocs/htaccess/.htaccess",
+            "Options +FollowSymLinks\nRewriteEngine On\nRewriteRule \\.gz$ - [R=404]\n",
         )
         .start();
     let outside = server.site.path("outside/secret");
@@ -100,6 +121,12 @@ fn compressed_neighbours_are_sent_only_if_the_client_may_have_them() {
         ("place", "plain"),
         ("own", "plain"),
         ("links", "plain"),
+        ("host", "plain"),
+        ("redirect", "plain"),
+        ("folder", "plain"),
+        ("elsewhere", "plain"),
+        ("harmless", "packed"),
+        ("htaccess", "plain"),
     ] {
         let url = format!("/{folder}/page.txt");
         let answer = server.send(&Request::get(&url).field("Accept-Encoding", "gzip"));

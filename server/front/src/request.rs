@@ -19,6 +19,7 @@ use mehari_observe::trace::Trace;
 use mehari_observe::Origin;
 use rule_state::RuleState;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 pub use fields::{Fields, MapFields};
@@ -142,6 +143,18 @@ impl<'a> Request<'a> {
     /// Returns the first field of this name.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields.get(name)
+    }
+
+    /// Returns the values of all fields with this name as one list (RFC 9110 section 5.3).
+    pub fn list(&self, name: &str) -> Option<Cow<'a, [u8]>> {
+        let is_it = |(known, _): &Field<'a>| known.eq_ignore_ascii_case(name.as_bytes());
+        let mut values = self.fields.iter().filter(is_it).map(|(_, value)| value);
+        let mut all = Cow::Borrowed(values.next()?);
+        for value in values {
+            all.to_mut().extend_from_slice(b", ");
+            all.to_mut().extend_from_slice(value);
+        }
+        Some(all)
     }
 
     /// Returns the host without its port.

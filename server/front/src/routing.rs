@@ -12,6 +12,7 @@ mod links;
 pub mod listing;
 mod locate;
 pub mod mapping;
+mod neighbours;
 mod places;
 mod program;
 mod proxied;

@@ -181,12 +181,9 @@ pub fn client<'a>(
     })
 }
 
-/// Reads an address, optionally with a port. The port is ignored.
+/// Reads an address. As in Apache, an address with a port or in brackets is invalid.
 fn parse_entry(entry: &[u8]) -> Option<IpAddr> {
-    let text = std::str::from_utf8(entry).ok()?;
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    let with_port = || text.parse::<SocketAddr>().map(|address| address.ip());
-    bare.parse().or_else(|_| with_port()).ok()
+    std::str::from_utf8(entry).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -251,8 +248,9 @@ mod tests {
                 Some("192.0.2.9"),
             ),
             ("127.0.0.1", &["6.6.6.6", "192.0.2.9"], Some("192.0.2.9")),
-            ("127.0.0.1", &["192.0.2.9:4000"], Some("192.0.2.9")),
-            ("127.0.0.1", &["[2001:db8::1]:4000"], Some("2001:db8::1")),
+            ("127.0.0.1", &["192.0.2.9:4000"], None),
+            ("127.0.0.1", &["[2001:db8::1]"], None),
+            ("127.0.0.1", &["2001:db8::1"], Some("2001:db8::1")),
             ("127.0.0.1", &["6.6.6.6, nonsense"], None),
             ("192.0.2.1", &["6.6.6.6"], None),
             ("127.0.0.1", &[], None),

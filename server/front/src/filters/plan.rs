@@ -38,8 +38,8 @@ pub fn plan(
     if !Coding::ALL.into_iter().any(offered) {
         return None;
     }
-    let accepted = request.field("accept-encoding").unwrap_or_default();
-    let coding = accept::best(accepted, offered);
+    let accepted = request.list("accept-encoding").unwrap_or_default();
+    let coding = accept::best(&accepted, offered);
     let coding = coding.filter(|_| !is_set(request, settings, "no-compression"));
     Some(Plan {
         coding,

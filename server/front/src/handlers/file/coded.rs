@@ -103,11 +103,11 @@ fn coding(
     target: &FileTarget,
     resource: &Rc<Resource>,
 ) -> Choice {
-    let accepted = request.field("accept-encoding").unwrap_or_default();
-    let decide = || decide(request, settings, target, resource, accepted);
+    let accepted = request.list("accept-encoding").unwrap_or_default();
+    let decide = || decide(request, settings, target, resource, &accepted);
     match request.rule_state {
         Some(_) => decide(),
-        None => target.codings.choice(settings, resource, accepted, decide),
+        None => target.codings.choice(settings, resource, &accepted, decide),
     }
 }
 

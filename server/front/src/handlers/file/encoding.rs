@@ -15,10 +15,10 @@ pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
     if !target.has_neighbours() || request.rule_state.is_some_and(is_forbidden) {
         return None;
     }
-    let accepted = request.field("accept-encoding")?;
+    let accepted = request.list("accept-encoding")?;
     let mut best = None;
     for coding in Coding::ALL {
-        let weight = weight(accepted, coding.name());
+        let weight = weight(&accepted, coding.name());
         let better = best.map_or(weight > 0, |(_, known)| weight > known);
         if better && target.has_neighbour(coding) {
             best = Some((coding, weight));
@@ -31,9 +31,9 @@ pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
 /// `x-gzip` for `gzip`.
 pub fn token(request: &Request<'_>, coding: &str) -> Option<String> {
     let bare = coding.strip_prefix("x-").unwrap_or(coding);
-    let known = request.field("accept-encoding")?;
+    let known = request.list("accept-encoding")?;
     let names = |wanted: &str| {
-        let mut names = items(known).map(|(name, _)| name);
+        let mut names = items(&known).map(|(name, _)| name);
         names.any(|name| name.eq_ignore_ascii_case(wanted.as_bytes()))
     };
     let token = [bare.to_string(), format!("x-{bare}")];

@@ -16,6 +16,7 @@ use crate::request::variables::ExpressionVariables;
 use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links;
 use crate::routing::mapping::{map, Mapping};
+use crate::routing::neighbours::{self, Pair};
 use crate::routing::walk::{self, ExistingPath, WalkedPath};
 use crate::routing::{program, proxied, variants, ActedFor, Acting, LedTo, Route, RouteOutcome};
 use folder::Lead;
@@ -430,14 +431,25 @@ impl<'s> Search<'s> {
     }
 
     /// Makes the target of a file, with the compressed neighbours that are as accessible as the
-    /// file itself.
+    /// file itself and that no rule may treat otherwise.
     fn target(&self, settings: &Settings, path: &Path, name: CString, stat: &Stat) -> FileTarget {
         let mut target = FileTarget::new(name, stat);
         let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
         target.find_neighbours(stat, look, |file, coding| {
             let url_path = [&path.merged[..], coding.suffix().as_bytes()].concat();
             let own = self.settings_of_lookup(&url_path, file);
-            own.is_ok_and(|own| own.guards_as(settings))
+            let pair = |file, neighbour| Pair { file, neighbour };
+            let urls = pair(&path.merged, &url_path);
+            let files = pair(
+                file.strip_suffix(coding.suffix().as_bytes())
+                    .unwrap_or(file),
+                file,
+            );
+            let is_as_file = |own: Arc<Settings>| {
+                own.guards_as(settings)
+                    && neighbours::may_be_sent(self.host, (settings, &own), urls, files)
+            };
+            own.is_ok_and(is_as_file)
                 && self
                     .stops_at_link(file, file.len())
                     .is_ok_and(|stops| !stops)
