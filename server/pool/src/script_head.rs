@@ -331,11 +331,13 @@ fn three_digits(value: &[u8]) -> Option<u16> {
     (200..=599).contains(&status).then_some(status)
 }
 
+/// Reads a number of digits only. A length in bytes is at most that of the largest file.
 pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    let number: i64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    u64::try_from(number).ok()
 }
 
 /// Cuts a text to a log line's length.

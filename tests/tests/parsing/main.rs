@@ -40,7 +40,11 @@ pub fn server() -> Server {
         .file("scripts/say", SAY)
         .file("htdocs/ten.txt", TEN)
         .ladder()
-        .conf("<Location />\n    Require all granted\n</Location>\n")
+        .conf(
+            "<Location />\n    Require all granted\n</Location>\n\
+             RewriteEngine On\nRewriteCond %{HTTP_HOST} =root\n\
+             RewriteRule ^/$ /registry/say [PT]\n",
+        )
         .start()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::builder;
 use mehari_harness::back_end::answer;
-use mehari_harness::{needs, BackEnd, Request};
+use mehari_harness::{apache, needs, BackEnd, Request, Server};
 use std::io::Write;
 use std::process::Command;
 
@@ -239,4 +239,33 @@ fn client_that_expects_100_gets_it_before_the_response() {
         assert!(said.ends_with("body 6"), "{protocol}: {said}");
     }
     drop(back_end);
+}
+
+#[test]
+fn a_length_that_is_impossible_is_answered_502_as_in_apache() {
+    let back_end = BackEnd::start(|request, stream| {
+        let target = request.head.split(' ').nth(1).unwrap_or_default();
+        let length = target.trim_start_matches('/');
+        let text =
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\nok");
+        let _ = stream.write_all(text.as_bytes());
+        false
+    });
+    let url = back_end.url();
+    let servers = apache::beside(|| Server::builder().conf(&format!("ProxyPass /back {url}\n")));
+    for server in servers {
+        for (length, status) in [
+            ("2", 200),
+            ("18446744073709551615", 502),
+            ("9223372036854775808", 502),
+            ("99999999999999999999999", 502),
+            ("-1", 502),
+            ("+2", 502),
+            ("two", 502),
+            ("0x2", 502),
+        ] {
+            let answer = server.get(&format!("/back/{length}"));
+            assert_eq!(answer.status, status, "{length}");
+        }
+    }
 }

@@ -62,6 +62,8 @@ pub struct Head {
     /// The path and query: the target itself, or the part behind the authority of an absolute
     /// target.
     path: Span,
+    /// The path and query of an absolute target with a query and without a path.
+    rooted: Vec<u8>,
     pub version: Version,
     pub fields: Vec<(Span, Span)>,
     /// The lengths of the fields' names.
@@ -87,6 +89,21 @@ impl Head {
     ///
     /// A [`Problem`] for a head that RFC 9112 or this server refuses.
     pub fn parse(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
+        let parsed = self.parse_known(bytes, extent);
+        let is_other_version = parsed.is_err_and(|problem| problem.status == 505);
+        match later_minor(&bytes[extent.lead..extent.end]).filter(|_| is_other_version) {
+            None => parsed,
+            Some(at) => {
+                // The spans hold for the buffer too, because only a digit differs.
+                let mut as_known = bytes[..extent.end].to_vec();
+                as_known[extent.lead + at] = b'1';
+                self.parse_known(&as_known, extent)
+            }
+        }
+    }
+
+    /// Parses a head of HTTP/1.0 or HTTP/1.1.
+    fn parse_known(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
         self.length = extent.end;
         let block = &bytes[extent.lead..extent.end];
         if extent.fields <= USUAL_FIELDS {
@@ -120,6 +137,10 @@ impl Head {
         self.method = Span::locate(bytes, method.as_bytes());
         let (authority, path) = target::split(method.as_bytes(), target.as_bytes())?;
         self.path = Span::locate(bytes, path);
+        self.rooted.clear();
+        if path.starts_with(b"?") {
+            self.rooted = [b"/", path].concat();
+        }
         self.version = match version {
             0 => Version::Http10,
             _ => Version::Http11,
@@ -140,9 +161,10 @@ impl Head {
 
     /// Returns path and query as sent. `*` means the server itself.
     #[inline]
-    pub fn target<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+    pub fn target<'b>(&'b self, bytes: &'b [u8]) -> &'b [u8] {
         match self.path.of(bytes) {
             b"" => b"/",
+            [b'?', ..] => &self.rooted,
             path => path,
         }
     }
@@ -230,6 +252,15 @@ fn names_other_version(block: &[u8]) -> bool {
     let words = line.iter().filter(|&&byte| byte == b' ').count() == 2;
     let digits = tail[6].is_ascii_digit() && tail[7] == b'.' && tail[8].is_ascii_digit();
     words && digits && tail.starts_with(b" HTTP/")
+}
+
+/// Returns the position of the minor version in a head of a later HTTP/1 than 1.1. The server then
+/// takes the head as HTTP/1.1 (RFC 9110 section 2.5).
+fn later_minor(head: &[u8]) -> Option<usize> {
+    let end = memchr::memchr(b'\r', head)?;
+    let (minor, before) = head[..end].split_last()?;
+    let is_later = before.ends_with(b" HTTP/1.") && matches!(minor, b'2'..=b'9');
+    is_later.then_some(end - 1)
 }
 
 #[cfg(test)]

@@ -186,13 +186,15 @@ fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
         && connection.any(|field| request::names(field.value, name.as_bytes()))
 }
 
-/// Reads a number that consists of digits only. `None`: other bytes, or too large for the type.
+/// Reads a number that consists of digits only. `None`: other bytes, or more bytes than the largest
+/// file has.
 fn number(digits: &[u8]) -> Option<u64> {
     let (&first, rest) = digits.split_first()?;
-    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
-    rest.iter().try_fold(digit(first)?, |number, &byte| {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| i64::from(byte - b'0'));
+    let number = rest.iter().try_fold(digit(first)?, |number, &byte| {
         number.checked_mul(10)?.checked_add(digit(byte)?)
-    })
+    });
+    number.and_then(|number| u64::try_from(number).ok())
 }
 
 #[cfg(test)]
