@@ -1,5 +1,5 @@
-//! Tests handlers that no module provides. As in Apache, the file is sent, unless the handler's name
-//! is one of programs, whose source must not be sent.
+//! Tests handlers that no module provides. As in Apache, the file is sent, unless the handler's
+//! name is one of programs, whose source must not be sent.
 
 use mehari_harness::{Pair, Request, Server};
 

@@ -51,8 +51,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Whether a rule may refuse the neighbour, or may lead only the neighbour elsewhere. Conditions are
-/// not evaluated, because they may read the path.
+/// Whether a rule may refuse the neighbour, or may lead only the neighbour elsewhere. Conditions
+/// are not evaluated, because they may read the path.
 fn diverts(rewriting: &Rewriting, names: Pair<'_>) -> bool {
     let matches = |rule: &RewriteRule, name| rule.pattern.matches(name) != rule.negated;
     let diverts = |rule: &RewriteRule| {
