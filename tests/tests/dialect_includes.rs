@@ -16,6 +16,9 @@ const PAGES: &[(&str, &str)] = &[
     ("encodings", "<!--#set var=\"x\" value=\"<a b&c\\\"d>\" --><!--#echo var=\"x\" -->|<!--#echo encoding=\"none\" var=\"x\" -->|<!--#echo encoding=\"url\" var=\"x\" -->|<!--#echo encoding=\"base64\" var=\"x\" -->|<!--#echo encoding=\"urlencoded\" var=\"x\" -->"),
     ("set", "<!--#set var=\"a\" value=\"one\" --><!--#set var=\"b\" value=\"$a-${a}two \\$a\" --><!--#echo var=\"b\" -->"),
     ("if", "<!--#set var=\"a\" value=\"one\" --><!--#if expr=\"v('a') == 'one'\" -->yes<!--#else -->no<!--#endif -->|<!--#if expr=\"v('a') =~ /^t/\" -->t<!--#elif expr=\"v('a') =~ /^o/\" -->o<!--#else -->n<!--#endif -->|<!--#if expr=\"false\" -->x<!--#if expr=\"true\" -->y<!--#endif -->z<!--#endif -->end"),
+    ("broken", "<!--#if expr=\"'a' ==\" -->a<!--#else -->b<!--#endif -->|g"),
+    ("method", "<!--#if expr=\"%{REQUEST_METHOD} == 'GET'\" -->get<!--#elif expr=\"v('REQUEST_METHOD') == 'POST'\" -->post<!--#endif -->"),
+    ("entities", "<!--#include virtual=\"/cgi/who.pl?q=1&amp;r=%26\" -->|<!--#set var=\"x\" value=\"&lt;a&quot;&#38;&#228;&none;\" --><!--#echo var=\"x\" -->|<!--#if expr=\"'&amp;' == '&'\" -->same<!--#endif -->"),
     ("nested", "<!--#if expr=\"true\" -->a<!--#if expr=\"false\" -->b<!--#else -->c<!--#endif -->d<!--#endif -->e"),
     ("query", "<!--#if expr=\"%{QUERY_STRING} == 'a=b'\" -->asked<!--#else -->not asked<!--#endif -->"),
     ("legacy/if", "<!--#set var=\"a\" value=\"one\" --><!--#if expr=\"$a = one\" -->1<!--#endif --><!--#if expr=\"$a = /^o/ && ! $b\" -->2<!--#endif --><!--#if expr=\"'$a' != 'one' || ( $a )\" -->3<!--#else -->4<!--#endif --><!--#if expr=\"$b\" -->5<!--#endif -->"),
@@ -111,6 +114,8 @@ fn pages_are_filled_in_as_in_apache() {
     for _ in 0..2 {
         differences.extend(pair.compare(&member).err());
     }
+    let posted = Request::post("/method.shtml", "a=b");
+    differences.extend(pair.compare(&posted).err());
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!(pair.send(&member).text(), "for members");
 }

@@ -5,6 +5,7 @@ use crate::request::rule_state::RuleState;
 use crate::request::{Fields, Peer, Protocol, Redirect, Request};
 
 pub struct OwnedRequest {
+    method: Vec<u8>,
     target: Vec<u8>,
     resource: Vec<u8>,
     redirect: Option<Redirect>,
@@ -21,6 +22,7 @@ impl OwnedRequest {
     /// Copies a request, with these fields in place of its own.
     pub fn of(request: &Request<'_>, fields: Option<Vec<(Vec<u8>, Vec<u8>)>>) -> OwnedRequest {
         OwnedRequest {
+            method: request.method.to_vec(),
             target: request.target.to_vec(),
             resource: request.resource.to_vec(),
             redirect: request.redirect.cloned(),
@@ -52,6 +54,15 @@ impl OwnedRequest {
 
     pub fn state(&self) -> RuleState {
         self.rule_state.clone().unwrap_or_default()
+    }
+
+    /// Returns a view of the request with its own method.
+    pub fn request_as_asked(&self) -> Request<'_> {
+        Request {
+            method: &self.method,
+            asked_method: &self.method,
+            ..self.request()
+        }
     }
 
     /// Returns a view of the request with the method GET.

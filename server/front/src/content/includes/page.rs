@@ -3,6 +3,7 @@
 
 use super::condition::LazyCondition;
 use bytes::Bytes;
+use mehari_text::html::unescape;
 use std::ops::Range;
 
 /// The most attributes of an element.
@@ -104,7 +105,15 @@ fn meaning(name: String, attributes: Attributes, legacy: bool) -> PagePart {
         "elif" => PagePart::Elif(condition()),
         "else" => PagePart::Else,
         "endif" => PagePart::Endif,
-        _ => PagePart::Element { name, attributes },
+        "config" | "set" => PagePart::Element { name, attributes },
+        // As in Apache, entities stand for their characters.
+        _ => {
+            let plain = attributes
+                .into_iter()
+                .map(|(name, value)| (name, unescape(&value)));
+            let attributes = plain.collect();
+            PagePart::Element { name, attributes }
+        }
     }
 }
 

@@ -24,6 +24,15 @@ impl Branches {
         });
     }
 
+    /// Notes that the condition of the current branch is invalid. As in Apache, no branch of the
+    /// `if` is printed then.
+    pub fn fail(&mut self) {
+        if let Some(branch) = self.0.last_mut() {
+            branch.prints = false;
+            branch.done = true;
+        }
+    }
+
     /// Returns whether the condition of an `elif` must be evaluated.
     pub fn ask(&self) -> bool {
         self.0

@@ -232,12 +232,12 @@ impl Render {
             PagePart::If(condition) => {
                 let met = self.met(condition, branches.print(), manner);
                 branches.open(*met.as_ref().unwrap_or(&false));
-                met.map(drop)
+                met.map(drop).inspect_err(|_| branches.fail())
             }
             PagePart::Elif(condition) => {
                 let met = self.met(condition, branches.ask(), manner);
                 branches.change("elif", *met.as_ref().unwrap_or(&false))?;
-                met.map(drop)
+                met.map(drop).inspect_err(|_| branches.fail())
             }
             PagePart::Else => branches.change("else", true),
             _ => branches.close(),
@@ -282,7 +282,7 @@ impl Render {
     fn holds(&self, condition: &Condition, manner: &Manner) -> bool {
         let variables = self.variables.borrow();
         let site = self.shared.site();
-        let request = self.base.request();
+        let request = self.base.request_as_asked();
         let host = site.host(request.virtual_host);
         let (state, maps) = (request.rule_state, &self.shared.lookups.maps);
         let values = PageValues {
