@@ -125,11 +125,17 @@ fn script_learns_that_its_client_has_left() {
 #[test]
 fn endless_script_ends_when_its_client_leaves() {
     const APP: &str = "sub { my $respond = shift->{'psgi.streaming'}; sub { my $w = $_[0]->([200, ['Content-Type', 'text/plain']]); $w->write('x' x 1000) while 1 } }\n";
-    const ENDS: &str = "$SIG{PIPE} = sub { print STDERR qq{the pipe is closed\\n}; exit };\n";
+    const ENDS: &str = "$SIG{TERM} = sub { print STDERR qq{asked to end\\n}; exit };\n";
+    const ANOTHER: &str = "exec $^X, '-e', '$SIG{TERM} = sub {}; print qq{x\n} while 1';";
+    const CHILD: &str = "if (!fork) { print qq{x\\n} while 1 } wait;";
     let server = simple(1)
         .file("scripts/endless.pl", &plain("print 'x' x 1000 while 1;"))
         .file("scripts/flushes.pl", &plain("$| = 1; print 'x' x 1000 while 1;"))
         .file("scripts/handles.pl", &plain(&format!("{ENDS}print 'x' x 1000 while 1;")))
+        .file("scripts/ignores.pl", &plain("$SIG{TERM} = 'IGNORE'; print 'x' x 1000 while 1;"))
+        .file("scripts/becomes.pl", &plain(&format!("$| = 1; {ANOTHER}")))
+        .file("scripts/child.pl", &plain(CHILD))
+        .file("scripts/tainted.pl", &plain("print 'x' x 1000 while 1;").replace("perl\n", "perl -T\n"))
         .file("scripts/lines.pl", &plain("system 'true'; print \"x\\n\" while 1;"))
         .file("htdocs/page.shtml", "<!--#include virtual=\"/registry/endless.pl\" -->")
         .conf("<Files *.shtml>\nOptions +Includes\nSetOutputFilter INCLUDES\n</Files>\n")
@@ -141,13 +147,18 @@ fn endless_script_ends_when_its_client_leaves() {
     for rung in [Rung::Cgi, Rung::Fork, Rung::Rewind, Rung::Auto] {
         targets.extend(["flushes.pl", "handles.pl", "lines.pl"].map(|name| rung.url(name)));
     }
+    for rung in [Rung::Cgi, Rung::Fork, Rung::Rewind] {
+        targets.extend(
+            ["ignores.pl", "becomes.pl", "child.pl", "tainted.pl"].map(|name| rung.url(name)),
+        );
+    }
     for target in &targets {
         leave(&server, target);
         let answer = server.get("/registry/hello.pl");
         assert_eq!(answer.expect(200), "Hello", "{target}");
     }
     // The standard error of a program of the rung `cgi` may end with its client.
-    let told = || server.log.count("the pipe is closed") >= 3;
+    let told = || server.log.count("asked to end") >= 3;
     assert!(eventually(PATIENCE, told), "{}", server.log.text());
     assert!(!server.log.text().contains("ended by signal"));
     // Leaving is no fault of the script.

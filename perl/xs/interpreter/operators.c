@@ -393,8 +393,8 @@ static OP *run_exec(pTHX)
   while (child > 0 && (told = read(ends[0], &any, 1)) < 0 && errno == EINTR)
     ;
   close(ends[0]);
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+  if (child > 0)
+    status = mehari_tap_await(child);
   if (child < 0 || told)
     return perl_exec(aTHX);
   end_like(aTHX_ status);

@@ -178,7 +178,7 @@ static bool send_order(const template *this, bool to_its_end)
 static void log_end(const char *file, pid_t child, int status, bool has_head)
 {
   const char *where = has_head ? " within its response" : "; premature end of script headers";
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && mehari_client_has_left())
+  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL) && mehari_client_has_left())
     return;
   if (WIFSIGNALED(status))
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status), where);

@@ -124,10 +124,6 @@ bool mehari_descriptor_is_own(int file);
 void mehari_pages_align(void); /* called before the first module is loaded */
 void mehari_pages_enlarge(void); /* called after the last module is loaded */
 
-/* worker.c: restores a signal's handler. If there was none before, the element is deleted, so that
- * perl forgets the handler. The element is then made again, because in a new perl every signal has
- * an element. */
-void mehari_signal_restore(pTHX_ const char *name, SV *before);
 /* zygote.c: returns what the front has told the zygote about the server. */
 SV *mehari_fact(pTHX_ const char *name);
 

@@ -372,15 +372,6 @@ static void open_picture(pTHX)
   rewinds = !as_fork;
 }
 
-/* Gives SIGPIPE the default that a new process has, unless the site has set a handler. The zygote
- * ignores this signal, because it would end a worker. */
-static void heed_broken_pipes(pTHX)
-{
-  SV **now = hv_fetchs(get_hv("SIG", GV_ADD), "PIPE", 0);
-  if (now && SvPOK(*now) && strEQ(SvPVX(*now), "IGNORE"))
-    mehari_signal_restore(aTHX_ "PIPE", NULL);
-}
-
 /* Returns the number of requests before the picture is taken. Returns -1 if none is taken. */
 static int requests_before_picture(void)
 {
@@ -411,7 +402,6 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
   if (manner == MEHARI_TO_SERVE)
     open_for_handlers(aTHX);
   else {
-    heed_broken_pipes(aTHX);
     script = mehari_compilation_open(aTHX_ task, NULL);
     mehari_learning_open(aTHX_ task);
   }

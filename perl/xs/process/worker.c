@@ -83,7 +83,10 @@ static void restore_include(pTHX)
     av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
 }
 
-void mehari_signal_restore(pTHX_ const char *name, SV *before)
+/* Restores a signal's handler. If there was none before, the element is deleted, so that perl
+ * forgets the handler. The element is then made again, because in a new perl every signal has an
+ * element. */
+static void restore_signal(pTHX_ const char *name, SV *before)
 {
   HV *handlers = get_hv("SIG", GV_ADD);
   if (!before)
@@ -103,7 +106,7 @@ static void restore_signals(pTHX)
     return;
   for (int i = 1; i < SIG_SIZE; i++)
     if (now[i] != at_start.signals[i] && !mehari_is_same_handler(now[i], at_start.signals[i]))
-      mehari_signal_restore(aTHX_ PL_sig_name[i], at_start.signals[i]);
+      restore_signal(aTHX_ PL_sig_name[i], at_start.signals[i]);
 }
 
 static void restore_hook(pTHX_ SV **hook, SV *before, const char *name)

@@ -182,9 +182,8 @@ static void run_own_perl(pTHX_ char *switches, const char *file)
     execv(perl, own_command_line(aTHX_ perl, switches, (char *)file));
     _exit(127);
   }
-  int status;
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+  if (child > 0)
+    mehari_tap_await(child);
 }
 
 /* Sets the state of a fresh process: the time, and the request's %ENV, handles and @ARGV. */

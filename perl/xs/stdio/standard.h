@@ -87,6 +87,9 @@ void mehari_errors_quiet(bool quiet); /* during a trial: nothing is logged */
 bool mehari_tap_open(void); /* false: no pipe is available */
 bool mehari_tap_is_open(void);
 void mehari_tap_write(const char *bytes, size_t length);
+bool mehari_tap_has_failed(void); /* whether nobody reads what was written last */
+void mehari_tap_end_writer(void);
+int mehari_tap_await(pid_t process);
 void mehari_tap_close(pTHX);
 
 /* pipes.c: pipes to processes that a script left open. */

@@ -13,7 +13,6 @@
 #include "script/script.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio_ext.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -86,16 +85,21 @@ void mehari_stdout_flush(pTHX)
 
 /* ---- the layer ---- */
 
-/* Tells a script that its client has left. A program gets SIGPIPE and EPIPE, as from the pipe of a
- * CGI program. Other scripts die, as under mod_perl. */
+static SSize_t note_broken_pipe(PerlIO *handle)
+{
+  PerlIOBase(handle)->flags |= PERLIO_F_ERROR;
+  errno = EPIPE;
+  return -1;
+}
+
+/* Tells a script that its client has left. A program gets SIGTERM and EPIPE, as a CGI program under
+ * Apache. Other scripts die, as under mod_perl. */
 static SSize_t fail(pTHX_ PerlIO *handle, const char *function)
 {
   if (!mehari_is_program)
     mehari_throw(aTHX_ ECONNABORTED, function);
-  raise(SIGPIPE);
-  PerlIOBase(handle)->flags |= PERLIO_F_ERROR;
-  errno = EPIPE;
-  return -1;
+  mehari_tap_end_writer();
+  return note_broken_pipe(handle);
 }
 
 static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
@@ -112,6 +116,8 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   if (mehari_output_is_lost(length))
     return fail(aTHX_ handle, ":Apache2 IO write");
   mehari_output_write(bytes, length);
+  if (mehari_in_child && mehari_tap_has_failed())
+    return note_broken_pipe(handle);
   written += length;
   return length;
 }
@@ -159,6 +165,8 @@ static IV layer_flush(pTHX_ PerlIO *handle)
     if (mehari_output_waits() && mehari_client_has_left())
       return fail(aTHX_ handle, ":Apache2 IO flush");
     mehari_output_flush();
+    if (mehari_in_child && mehari_tap_has_failed())
+      return note_broken_pipe(handle);
     break;
   }
   return 0;

@@ -11,15 +11,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#define MERCY 3 /* seconds between TERM and KILL, as in Apache */
+
 static bool is_open, reader_gone;
 static struct stat identity;
+static time_t asked_to_end; /* when this process got SIGTERM because its client has left */
 
 bool mehari_tap_is_open(void) { return is_open; }
+bool mehari_tap_has_failed(void) { return reader_gone; }
 
 bool mehari_tap_open(void)
 {
@@ -40,6 +47,45 @@ bool mehari_tap_open(void)
   return is_open;
 }
 
+/* Ends this process, because it writes for a client that has left. Apache sends TERM to a CGI program
+ * then, and KILL to a program that goes on. */
+void mehari_tap_end_writer(void)
+{
+  time_t now = time(NULL);
+  if (!asked_to_end) {
+    asked_to_end = now;
+    raise(SIGTERM);
+  } else if (now - asked_to_end >= MERCY)
+    raise(SIGKILL);
+}
+
+static bool is_tap(int descriptor)
+{
+  struct stat file;
+  return is_open && fstat(descriptor, &file) == 0 && file.st_dev == identity.st_dev && file.st_ino == identity.st_ino;
+}
+
+/* Waits for a process that has taken the script's place, and returns how it has ended. When the
+ * client leaves, ends the process, as mehari_tap_end_writer does. */
+int mehari_tap_await(pid_t process)
+{
+  int end = syscall(SYS_pidfd_open, process, 0), status = 0, patience = -1;
+  struct pollfd waits[] = {{.fd = end, .events = POLLIN}, {.fd = is_tap(1) ? 1 : -1}};
+  while (end >= 0 && !waits[0].revents) {
+    int count = poll(waits, 2, patience);
+    if (count < 0 || waits[0].revents)
+      continue;
+    kill(process, count ? SIGTERM : SIGKILL);
+    waits[1].fd = -1; /* POLLERR has come: the reader has closed the tap */
+    patience = count ? MERCY * 1000 : -1;
+  }
+  if (end >= 0)
+    close(end);
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR)
+    ;
+  return status;
+}
+
 /* Writes to descriptor 1. Blocks SIGPIPE, except in a child of the script, so that the script does
  * not die because the client has left. */
 void mehari_tap_write(const char *bytes, size_t length)
@@ -56,13 +102,14 @@ void mehari_tap_write(const char *bytes, size_t length)
     ssize_t wrote = write(1, bytes, length);
     if (wrote < 0 && errno == EINTR)
       continue;
-    if (wrote <= 0) {
-      reader_gone = errno == EPIPE;
+    reader_gone = wrote <= 0 && errno == EPIPE;
+    if (wrote <= 0)
       break;
-    }
     bytes += wrote;
     length -= wrote;
   }
+  if (mehari_in_child && reader_gone && is_tap(1))
+    mehari_tap_end_writer();
   if (!mehari_in_child) {
     if (reader_gone && !sigismember(&before, SIGPIPE))
       sigtimedwait(&broken_pipe, NULL, &at_once);
@@ -77,10 +124,9 @@ static void let_go_of_duplicates(void)
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   DIR *all = opendir("/proc/self/fd");
   struct dirent *each;
-  struct stat file;
   while (all && nowhere >= 0 && (each = readdir(all))) {
     int number = atoi(each->d_name);
-    if (number > 2 && fstat(number, &file) == 0 && file.st_dev == identity.st_dev && file.st_ino == identity.st_ino)
+    if (number > 2 && is_tap(number))
       dup3(nowhere, number, O_CLOEXEC);
   }
   if (all)
@@ -95,7 +141,7 @@ void mehari_tap_close(pTHX)
     return;
   PL_op = NULL; /* no child follows this flush */
   PerlIO_flush((PerlIO *)NULL);
-  is_open = false;
   mehari_stdout_restore_descriptor();
   let_go_of_duplicates();
+  is_open = false;
 }

@@ -4,13 +4,13 @@
 //! program runs and when it has ended, and obeys the exchange's verdict. The module [`running`]
 //! looks after the process itself.
 
+use super::spawn::Launch;
 use super::{launch, Shared, Turn};
 use mehari_observe::{LogLevel, Origin};
 use mehari_pool::Fault;
 use running::Running;
 use std::io;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::unix::pipe;
@@ -22,7 +22,7 @@ mod running;
 pub use running::signal;
 
 pub struct Work {
-    pub command: Command,
+    pub launch: Launch,
     pub file: PathBuf,
     /// The origin of lines about the request.
     pub origin: Origin,
@@ -78,7 +78,7 @@ impl Keeper {
             return;
         };
         let queued = begun.elapsed();
-        let command = self.work.command;
+        let mut launch = self.work.launch;
         let about = RunningProgram {
             shared: self.shared,
             file: self.work.file,
@@ -86,9 +86,9 @@ impl Keeper {
             timeout: self.work.timeout,
         };
         // Spawning waits for exec, which may read a slow disk, so another thread does it.
-        let spawned = tokio::task::spawn_blocking(move || launch::spawn(command)).await;
+        let spawned = tokio::task::spawn_blocking(move || launch::spawn(&mut launch)).await;
         let spawned = spawned.unwrap_or_else(|error| Err(io::Error::other(error)));
-        match spawned.and_then(|child| Running::supervise(about.clone(), child, permit)) {
+        match spawned.and_then(|process| Running::supervise(about.clone(), process, permit)) {
             Ok((running, mut started)) => {
                 started.queued = queued;
                 let _ = tell.send(Ok(started));

@@ -1,23 +1,21 @@
 //! Makes a process of a [`Program`]: environment, command line, stdin, and the reason of a failed
-//! start.
-//!
-//! Without [`process_limits`] the command needs no code between fork and exec, so std starts it
-//! with `posix_spawn`.
+//! start. The module [`spawn`] starts the process.
 
-use super::{arguments, process_limits, Program, StartError};
+use super::spawn::{self, Launch, Process};
+use super::{arguments, Program, StartError};
 use mehari_pool::variables::{self, Surroundings};
 use mehari_pool::Body;
 use rustix::fs::{Access, MemfdFlags};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-/// Returns the command with everything except stdin.
+/// Returns the command line, the environment and the folder.
 pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Command, StartError> {
     let file = std::path::absolute(program.file).map_err(|_| StartError::NotFound)?;
     check(&file)?;
@@ -25,10 +23,7 @@ pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Comma
     command
         .args(arguments::from_query(program.call.line.query))
         .current_dir(file.parent().unwrap_or(Path::new("/")))
-        .env_clear()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .env_clear();
     let mut fits = true;
     variables::each(&program.call, around, &mut |name, value| {
         fits &= !name.contains(&0) && !value.contains(&0);
@@ -36,7 +31,6 @@ pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Comma
             command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
         }
     });
-    process_limits::set(&mut command, program.limits.clone());
     if fits {
         Ok(command)
     } else {
@@ -59,9 +53,9 @@ fn check(file: &Path) -> Result<(), StartError> {
 
 /// Returns the body as a file, positioned at its start. The program may seek in the file, and no
 /// task has to write the body to the program.
-pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
+pub fn stdin(body: Body<'_>) -> io::Result<OwnedFd> {
     let mut file = match body {
-        Body::Empty => return Ok(Stdio::null()),
+        Body::Empty => return Ok(File::open("/dev/null")?.into()),
         Body::Memory(bytes) => {
             let memory = rustix::fs::memfd_create("mehari-body", MemfdFlags::CLOEXEC)?;
             let mut file = File::from(memory);
@@ -71,21 +65,21 @@ pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
         Body::File(descriptor, _) => File::from(descriptor),
     };
     file.rewind()?;
-    Ok(Stdio::from(file))
+    Ok(file.into())
 }
 
 /// Starts the process. The call may block. If the file is just being written, the start is tried
 /// again for a moment.
-pub fn spawn(mut command: Command) -> io::Result<Child> {
+pub fn spawn(launch: &mut Launch) -> io::Result<Process> {
     for _ in 0..20 {
-        match command.spawn() {
+        match spawn::spawn(launch) {
             Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
                 std::thread::sleep(Duration::from_millis(10));
             }
             done => return done,
         }
     }
-    command.spawn()
+    spawn::spawn(launch)
 }
 
 /// Returns the text for the error log if the system refuses to run `file`.

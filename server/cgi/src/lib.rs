@@ -29,10 +29,12 @@ mod keeper;
 mod launch;
 mod process_limits;
 mod reader;
+mod spawn;
 
 pub use exchange::CgiExchange;
 pub use process_limits::ResourceLimit;
 pub use script_head::ScriptHead;
+use spawn::Launch;
 
 /// The limits of CGI programs.
 #[derive(Debug, Clone, Copy)]
@@ -140,12 +142,12 @@ impl Cgi {
         let timeout = program.call.timeout.hard;
         let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
         let content = NamedContent::of(&program.call.path);
-        let command = self.command(program)?;
+        let launch = self.prepare(program)?;
         let turn = self.take_turn()?;
         let (tell, started) = oneshot::channel();
         let (verdict, awaited) = oneshot::channel();
         let work = Work {
-            command,
+            launch,
             file: file.clone(),
             origin,
             timeout,
@@ -192,7 +194,7 @@ impl Cgi {
         }
     }
 
-    fn command(&self, mut program: Program<'_>) -> Result<std::process::Command, StartError> {
+    fn prepare(&self, mut program: Program<'_>) -> Result<Launch, StartError> {
         let passed: Vec<(&[u8], &[u8])> = self
             .shared
             .passed
@@ -208,10 +210,13 @@ impl Cgi {
             instance: &self.shared.instance,
             authorization: program.authorization,
         };
-        let mut command = launch::command(&program, &around)?;
+        let command = launch::command(&program, &around)?;
         let body = std::mem::replace(&mut program.call.body, Body::Empty);
-        command.stdin(launch::stdin(body).map_err(StartError::Stdin)?);
-        Ok(command)
+        Ok(Launch {
+            command,
+            stdin: launch::stdin(body).map_err(StartError::Stdin)?,
+            limits: program.limits,
+        })
     }
 }
 

@@ -15,13 +15,15 @@ pub struct ResourceLimit {
     pub hard: Option<u64>,
 }
 
-/// Has the command set its limits between fork and exec.
+/// Has the command set its limits between fork and exec, and ignore SIGPIPE again, which std has
+/// reset.
 pub fn set(command: &mut Command, limits: Vec<ResourceLimit>) {
-    if limits.is_empty() {
-        return;
-    }
-    let set_all = move || limits.iter().try_for_each(set_one);
-    // SAFETY: the closure runs between fork and exec. The closure calls only getrlimit and
+    let set_all = move || {
+        // SAFETY: SIG_IGN is no function of this program.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        limits.iter().try_for_each(set_one)
+    };
+    // SAFETY: the closure runs between fork and exec. The closure calls only signal, getrlimit and
     // setrlimit, allocates nothing and takes no lock.
     unsafe { command.pre_exec(set_all) };
 }

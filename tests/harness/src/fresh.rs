@@ -25,10 +25,11 @@ pub fn run(script: &Path, rung: Rung, request: &Request) -> Fresh {
         .file_name()
         .expect("a script has a name")
         .to_string_lossy();
-    // Signals that the tester ignores (nohup) must not be ignored for the script.
+    // Signals that the tester ignores (nohup) must not be ignored for the script. As under Apache,
+    // SIGPIPE is.
     let mut command = Command::new("/usr/bin/env");
     command
-        .arg("--default-signal")
+        .args(["--default-signal", "--ignore-signal=PIPE"])
         .arg(script)
         .current_dir(folder)
         .env_clear()

@@ -4,12 +4,13 @@
 //! give its process number to another process before that.
 
 use super::{Exit, RunningProgram, Shared, Started, Verdict};
+use crate::spawn::Process;
 use mehari_net::readiness::register;
 use mehari_observe::{Lines, LogLevel};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitidOptions};
+use rustix::io::retry_on_intr;
+use rustix::process::{waitpid, Pid, PidfdFlags, Signal, WaitId, WaitOptions, WaitidOptions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
@@ -22,14 +23,15 @@ use tokio::time::{sleep, timeout};
 const MERCY: Duration = Duration::from_secs(1);
 /// How long an ended leader waits for the order to stop its group.
 const LINGER: Duration = Duration::from_secs(3);
-/// The most bytes that are discarded of a program's output after its response.
-const MOST_DISCARDED: usize = 1024 * 1024;
+/// The most bytes that are discarded of a program's output after its response. A program that prints
+/// more is stopped.
+const MOST_DISCARDED: usize = 64 * 1024 * 1024;
 /// The largest number of bytes of a program's stderr in the log.
 const MOST_STDERR: usize = 256 * 1024;
 
 pub struct Running {
     about: RunningProgram,
-    child: Child,
+    pid: u32,
     /// A descriptor that is readable once the program has ended.
     end: AsyncFd<OwnedFd>,
     tell_exit: Option<oneshot::Sender<Exit>>,
@@ -43,8 +45,8 @@ pub struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped {
-            signal(self.child.id(), Signal::Kill);
-            let _ = self.child.wait();
+            signal(self.pid, Signal::Kill);
+            let _ = reap(self.pid);
         }
     }
 }
@@ -62,13 +64,13 @@ impl Running {
     /// Takes over a new process. A process that cannot be watched is killed.
     pub fn supervise(
         about: RunningProgram,
-        mut child: Child,
+        process: Process,
         permit: OwnedSemaphorePermit,
     ) -> io::Result<(Running, Started)> {
-        match ends(&mut child) {
+        let pid = process.pid;
+        match ends(process) {
             Ok((end, stdout, stderr)) => {
                 let (tell_exit, exit) = oneshot::channel();
-                let pid = child.id();
                 about.shared.groups().insert(pid);
                 let lines = Lines::new(
                     about.shared.log.clone(),
@@ -79,7 +81,7 @@ impl Running {
                 let running = Running {
                     _group: Group(about.shared.clone(), pid),
                     about,
-                    child,
+                    pid,
                     end,
                     tell_exit: Some(tell_exit),
                     permit: Some(permit),
@@ -94,8 +96,8 @@ impl Running {
                 Ok((running, started))
             }
             Err(error) => {
-                signal(child.id(), Signal::Kill);
-                child.wait()?;
+                signal(pid, Signal::Kill);
+                reap(pid)?;
                 Err(error)
             }
         }
@@ -120,7 +122,7 @@ impl Running {
         }
         // The process has ended, so this call reaps the process without waiting.
         self.reaped = true;
-        if let Err(error) = self.child.wait() {
+        if let Err(error) = reap(self.pid) {
             self.log(LogLevel::Warn, &format!("cannot reap it: {error}"));
         }
     }
@@ -129,7 +131,7 @@ impl Running {
     async fn let_finish(&mut self, rest: Verdict) {
         let finished = tokio::select! {
             finished = timeout(self.about.timeout, self.ended()) => finished,
-            never = discard(rest) => match never {},
+            () = discard(rest) => return self.stop().await,
         };
         match finished {
             Ok(()) => self.report(),
@@ -147,7 +149,7 @@ impl Running {
 
     /// Sends TERM, then KILL, to all processes of the group.
     async fn stop(&mut self) {
-        let leader = self.child.id();
+        let leader = self.pid;
         signal(leader, Signal::Term);
         sleep(MERCY).await;
         signal(leader, Signal::Kill);
@@ -184,30 +186,33 @@ impl Running {
 
     fn exit(&self) -> Option<Exit> {
         let options = WaitidOptions::EXITED | WaitidOptions::NOWAIT | WaitidOptions::NOHANG;
-        let pid = WaitId::Pid(pid(self.child.id())?);
+        let pid = WaitId::Pid(pid(self.pid)?);
         let status = rustix::process::waitid(pid, options).ok()??;
         let killed = status.terminating_signal().map(Exit::Signal);
         killed.or(status.exit_status().map(Exit::Status))
     }
 
     fn log(&self, level: LogLevel, message: &str) {
-        self.about.log(level, Some(self.child.id()), message);
+        self.about.log(level, Some(self.pid), message);
     }
 }
 
 type Ends = (AsyncFd<OwnedFd>, pipe::Receiver, pipe::Receiver);
 
-fn ends(child: &mut Child) -> io::Result<Ends> {
-    let missing = || io::Error::other("the program has no pipe");
-    let stdout = child.stdout.take().ok_or_else(missing)?;
-    let stderr = child.stderr.take().ok_or_else(missing)?;
-    let pid = pid(child.id()).ok_or_else(missing)?;
+fn ends(process: Process) -> io::Result<Ends> {
+    let pid = pid(process.pid).ok_or(io::ErrorKind::NotFound)?;
     let end = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
     Ok((
         register(end)?,
-        pipe::Receiver::from_owned_fd(stdout.into())?,
-        pipe::Receiver::from_owned_fd(stderr.into())?,
+        pipe::Receiver::from_owned_fd(process.stdout)?,
+        pipe::Receiver::from_owned_fd(process.stderr)?,
     ))
+}
+
+/// Waits until the process has ended, and takes it from the kernel's table.
+fn reap(process: u32) -> io::Result<()> {
+    retry_on_intr(|| waitpid(pid(process), WaitOptions::empty()))?;
+    Ok(())
 }
 
 /// Sends a signal to the whole group. A group that has ended is not an error.
@@ -240,16 +245,16 @@ async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     }
 }
 
-/// Reads and drops further output, so that the program neither blocks nor dies of SIGPIPE. Endless
-/// output ends with SIGPIPE. The function never returns.
-async fn discard(rest: Verdict) -> std::convert::Infallible {
+/// Reads and drops further output, so that the program does not block and its writes do not fail.
+/// The function returns if the output is too long.
+async fn discard(rest: Verdict) {
     if let Some(mut stdout) = rest {
         let mut buffer = vec![0; 16 * 1024];
         let mut left = MOST_DISCARDED;
         while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
             left = left.saturating_sub(count);
             if left == 0 {
-                break;
+                return;
             }
         }
     }
