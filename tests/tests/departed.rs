@@ -255,3 +255,27 @@ fn limited_output_without_a_reader_harms_no_script() {
         assert!(eventually(PATIENCE, ran), "{}", server.log.text());
     }
 }
+
+/// Under Apache, a program whose body has no reader is not stopped when the client leaves.
+#[test]
+fn long_body_that_nobody_reads_is_printed_to_its_end() {
+    let code = "$| = 1; for (1 .. 3000) { print 'x' x 1000 or die \"failed: $!\" } sleep 2 if $ENV{QUERY_STRING} eq 'cgi'; print 'x' or die \"failed: $!\"; print STDERR qq{$ENV{QUERY_STRING} ran to its end\\n};";
+    let site = || simple(2).file("scripts/long.pl", &plain(code)).ladder();
+    for (position, server) in apache::beside(site).iter().enumerate() {
+        let rungs = match position {
+            0 => &Rung::ALL[..],
+            _ => &[Rung::Cgi, Rung::Registry, Rung::PerlRun],
+        };
+        for rung in rungs {
+            let target = format!("{}?{}", rung.url("long.pl"), rung.name());
+            let mut connection = server.connect();
+            connection.write(&Request::new("HEAD", &target).bytes());
+            assert_eq!(connection.read_answer("HEAD").expect("a head").status, 200);
+        }
+        for rung in rungs {
+            let text = format!("{} ran to its end", rung.name());
+            let ran = || server.log.text().contains(&text);
+            assert!(eventually(PATIENCE, ran), "{text}\n{}", server.log.text());
+        }
+    }
+}

@@ -75,7 +75,7 @@ pub fn poll<C: ClientStream>(
             client.log(context, &warning);
         }
         if body.silent && !body.has_ended() {
-            body.watch_client(cx, client);
+            body.watch_client(cx, client, matches!(backend, Backend::Cgi(_)));
         }
         let is_done = body.is_done();
         if is_done && client.withheld() == 0 {

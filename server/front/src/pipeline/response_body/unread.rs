@@ -10,20 +10,27 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// The most bytes of a body without a reader (HEAD, 204, 304) that are discarded: while the client
-/// is there, and after the client has left. A program may thus end normally in both cases.
+/// is there, and after the client has left. A program may thus end normally in both cases, as under
+/// Apache, which reads all of the body.
 const UNREAD: u64 = 64 * 1024 * 1024;
-const UNREAD_AFTER_DEPARTURE: u64 = 1024 * 1024;
-/// How long such a program may run after the client has left.
+const UNREAD_AFTER_DEPARTURE: u64 = 16 * 1024 * 1024;
+/// How long a worker may print such a body after the client has left.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Ends a program that nobody reads any more. A worker that has sent more than its Content-Length
-/// may first finish, because its next bytes are probably its last ones.
+/// Ends a program that nobody reads any more. A program of the rung `cgi` may finish, as under Apache.
+/// A worker that has sent more than its Content-Length may first finish, because its next bytes are
+/// probably its last ones.
 pub fn give_up(backend: &mut Backend, body: &ResponseBody) {
     let is_overlong = body.state == BodyState::Overlong;
     match backend {
         Backend::Perl(exchange, _) if is_overlong && !exchange.is_complete() => {
             let backend = std::mem::replace(backend, Backend::Gone);
             tokio::task::spawn_local(discard(backend));
+        }
+        Backend::Cgi(_) => {
+            if let Backend::Cgi(exchange) = std::mem::replace(backend, Backend::Gone) {
+                exchange.discard();
+            }
         }
         backend => backend.note_departure(),
     }
@@ -53,8 +60,14 @@ impl ResponseBody {
     }
 
     /// Ends a body without a reader if it is too long, or soon after the client has left. No write
-    /// would show that the client has left, because nothing is written.
-    pub(super) fn watch_client<C: ClientStream>(&mut self, cx: &mut Context<'_>, client: &mut C) {
+    /// would show that the client has left, because nothing is written. `may_finish`: the program
+    /// needs nobody who reads.
+    pub(super) fn watch_client<C: ClientStream>(
+        &mut self,
+        cx: &mut Context<'_>,
+        client: &mut C,
+        may_finish: bool,
+    ) {
         if client.unsent() > 0 {
             return;
         }
@@ -70,7 +83,8 @@ impl ResponseBody {
         } else {
             (UNREAD, false)
         };
-        if is_late || self.discarded > most {
+        let is_left_alone = self.is_deserted && may_finish;
+        if is_left_alone || is_late || self.discarded > most {
             self.state = BodyState::Unread;
         }
     }
