@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
+#include "response/response.h"
 
 /* Passes the handlers' variables to the next request, with the prefix REDIRECT_, as in Apache. The
  * variables about the path are among those of `PerlOptions +SetupEnv`. */
@@ -181,6 +182,8 @@ static SV *copy_target(pTHX_ mehari_text target)
 
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target)
 {
+  if (!rec->main)
+    mehari_output_discard(); /* as in mod_perl, text that was not flushed is lost */
   /* The next question overwrites an answer that holds the target. */
   SV *copy = copy_target(aTHX_ target);
   target = mehari_text_of(aTHX_ copy);
@@ -196,6 +199,7 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target)
     /* The front continues, because it knows what responds at the path, and the path's rules. */
     Safefree(frame);
     mehari_rec_restate(aTHX_ rec);
+    mehari_table_clear(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT)); /* as in Apache, unlike those for errors */
     SvREFCNT_dec(rec->redirect);
     rec->redirect = newSVsv(copy);
     mehari_rec_hand_back(aTHX_ rec, 0);

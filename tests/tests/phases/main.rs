@@ -14,6 +14,7 @@ mod by_hand;
 mod changed;
 mod configured_variables;
 mod depth;
+mod elsewhere;
 mod error_pages;
 mod error_variables;
 mod front_answers;
