@@ -140,7 +140,10 @@ impl Cgi {
     pub fn start(&self, program: Program<'_>) -> Result<CgiExchange, StartError> {
         let origin = origin(&program.call);
         let timeout = program.call.timeout.hard;
-        let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
+        let (file, nph) = (
+            program.file.to_path_buf(),
+            is_nph(program.file.as_os_str().as_encoded_bytes()),
+        );
         let content = NamedContent::of(&program.call.path);
         let launch = self.prepare(program)?;
         let turn = self.take_turn()?;
@@ -266,9 +269,9 @@ fn origin(call: &Call<'_>) -> Origin {
 
 /// Returns whether the name begins with `nph-`. Such a program sends the whole response itself (RFC
 /// 3875 section 5).
-fn is_nph(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default();
-    name.as_encoded_bytes().starts_with(b"nph-")
+pub fn is_nph(file: &[u8]) -> bool {
+    let name = file.rsplit(|&byte| byte == b'/').next();
+    name.is_some_and(|name| name.starts_with(b"nph-"))
 }
 
 /// Returns the start time and the process number in hexadecimal. This text is unique among the

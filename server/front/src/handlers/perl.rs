@@ -344,10 +344,12 @@ pub fn scheme(request: &Request<'_>) -> &'static [u8] {
 }
 
 /// Returns whether header lines are parsed from the output. Unless configured otherwise, handlers
-/// and PSGI applications set header fields through their API.
+/// and PSGI applications set header fields through their API. An `nph-` script always prints them.
 fn parses_headers(route: &Route) -> bool {
     match &route.handler {
-        Handler::Script(rung) => route.settings.parses_headers(*rung),
+        Handler::Script(rung) => {
+            mehari_cgi::is_nph(&route.file) || route.settings.parses_headers(*rung)
+        }
         _ => route.settings.programs.parse_headers,
     }
 }
