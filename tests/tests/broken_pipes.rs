@@ -22,6 +22,7 @@ const SCRIPTS: &[(&str, &str)] = &[
 const PROGRAMS: &[(&str, &str)] = &[
     ("child", "my $pid = fork; if (!$pid) { my $done = print $to 'x'; exit($done ? 1 : 2) } waitpid $pid, 0; print $? >> 8"),
     ("reader", "my $pid = open my $from, '-|'; if (!$pid) { $| = 1; 1 while print 'x' x 100_000; exit 3 } read $from, my $some, 10; close $from; print qq{$some }, $? >> 8"),
+    ("sysreader", "my $pid = open my $from, '-|'; if (!$pid) { $| = 1; 1 while syswrite STDOUT, 'x' x 100_000; exit 3 } read $from, my $some, 10; close $from; print qq{$some }, $? >> 8"),
     ("exec", "$| = 1; exec 'sh', '-c', q{(seq 1 200000; echo status $? >&2) 2>&1 | head -1; kill -PIPE $$; echo lives}"),
 ];
 

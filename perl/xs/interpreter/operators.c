@@ -197,12 +197,17 @@ static OP *run_syswrite(pTHX)
     return perl_syswrite(aTHX);
   if ((STRLEN)length > size - offset)
     length = size - offset;
-  PerlIO_write(handle, bytes + offset, length);
-  if (IoFLAGS(io) & IOf_FLUSH)
-    mehari_output_flush();
+  bool is_broken = PerlIO_write(handle, bytes + offset, length) < 0;
+  if (IoFLAGS(io) & IOf_FLUSH && !is_broken)
+    is_broken = PerlIO_flush(handle) < 0;
   dSP;
   dTARGET;
   SP = PL_stack_base + POPMARK;
+  if (is_broken) {
+    XPUSHs(&PL_sv_undef);
+    PUTBACK;
+    return NORMAL;
+  }
   sv_setiv(TARG, length);
   SvSETMAGIC(TARG);
   XPUSHs(TARG);

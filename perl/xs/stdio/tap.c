@@ -47,8 +47,8 @@ bool mehari_tap_open(void)
   return is_open;
 }
 
-/* Ends this process, because it writes for a client that has left. Apache sends TERM to a CGI program
- * then, and KILL to a program that goes on. */
+/* Ends this process, because it writes for a client that has left. Apache sends TERM to a CGI
+ * program then, and KILL to a program that goes on. */
 void mehari_tap_end_writer(void)
 {
   time_t now = time(NULL);

@@ -23,8 +23,8 @@ use tokio::time::{sleep, timeout};
 const MERCY: Duration = Duration::from_secs(1);
 /// How long an ended leader waits for the order to stop its group.
 const LINGER: Duration = Duration::from_secs(3);
-/// The most bytes that are discarded of a program's output after its response. A program that prints
-/// more is stopped.
+/// The most bytes that are discarded of a program's output after its response. A program that
+/// prints more is stopped.
 const MOST_DISCARDED: usize = 64 * 1024 * 1024;
 /// The largest number of bytes of a program's stderr in the log.
 const MOST_STDERR: usize = 256 * 1024;

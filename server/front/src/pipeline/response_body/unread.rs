@@ -17,9 +17,9 @@ const UNREAD_AFTER_DEPARTURE: u64 = 16 * 1024 * 1024;
 /// How long a worker may print such a body after the client has left.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Ends a program that nobody reads any more. A program of the rung `cgi` may finish, as under Apache.
-/// A worker that has sent more than its Content-Length may first finish, because its next bytes are
-/// probably its last ones.
+/// Ends a program that nobody reads any more. A program of the rung `cgi` may finish, as under
+/// Apache. A worker that has sent more than its Content-Length may first finish, because its next
+/// bytes are probably its last ones.
 pub fn give_up(backend: &mut Backend, body: &ResponseBody) {
     let is_overlong = body.state == BodyState::Overlong;
     match backend {
