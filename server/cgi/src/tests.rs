@@ -132,6 +132,7 @@ impl Rig {
                 languages: b"",
                 folder: b"",
                 folder_file: b"",
+                folder_settings: b"",
                 file_mark: 0,
                 has_includes: false,
             },

@@ -27,6 +27,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
             languages: b"",
             folder: b"",
             folder_file: b"",
+            folder_settings: b"",
             file_mark: 0,
             has_includes: false,
         },
