@@ -246,3 +246,42 @@ fn places_and_perl_have_levels_of_their_own_as_in_apache() {
         assert_eq!(found[0].contains(&"debug of plain.pl;"), debug.is_empty());
     }
 }
+
+/// A request that is refused for its fields has its request line in the log, as in Apache.
+#[test]
+fn request_line_of_a_refused_head_is_logged_as_in_apache() {
+    let site = || {
+        Server::builder()
+            .folder("logs")
+            .file("htdocs/page.html", "a page")
+            .conf("LogFormat \"%m %U %q %H %>s\" line\nCustomLog logs/lines line\n")
+    };
+    let heads = [
+        "GET /one?a=b HTTP/1.1\r\nHost: user@name\r\n\r\n",
+        "GET /two HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "POST /three HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        "GET /page.html HTTP/1.1\r\nHost: a\r\n\r\nGET /four HTTP/1.1\r\nHost: b@c\r\n\r\n",
+    ];
+    let mut found = Vec::new();
+    for server in apache::beside(site) {
+        for head in heads {
+            let mut connection = server.connect();
+            connection.write(head.as_bytes());
+            while connection.fill().is_ok_and(|count| count > 0) {}
+        }
+        // What follows a served request is not a request at all.
+        let mut connection = server.connect();
+        connection.write(b"GET /page.html HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n");
+        while connection.fill().is_ok_and(|count| count > 0) {}
+        let lines = || server.site.lines("logs/lines");
+        assert!(eventually(PATIENCE, || lines().len() >= 7), "{:?}", lines());
+        let is_request = |line: &String| line.contains('/') && !line.contains("nonsense");
+        let of_requests = lines().into_iter().filter(is_request);
+        let mut of_requests: Vec<_> = of_requests.collect();
+        of_requests.sort();
+        found.push(of_requests);
+    }
+    for lines in &found {
+        assert_eq!(*lines, found[0]);
+    }
+}

@@ -77,6 +77,8 @@ pub struct Head {
     pub expects_continue: bool,
     /// The length of the head in bytes, which is also the position of the body.
     pub length: usize,
+    /// Whether the request line of the last head was sound.
+    has_line: bool,
 }
 
 /// A head with up to this many fields is parsed with a table on the stack.
@@ -105,6 +107,7 @@ impl Head {
     /// Parses a head of HTTP/1.0 or HTTP/1.1.
     fn parse_known(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
         self.length = extent.end;
+        self.has_line = false;
         let block = &bytes[extent.lead..extent.end];
         if extent.fields <= USUAL_FIELDS {
             let mut table = [const { MaybeUninit::<httparse::Header>::uninit() }; USUAL_FIELDS];
@@ -145,6 +148,7 @@ impl Head {
             0 => Version::Http10,
             _ => Version::Http11,
         };
+        self.has_line = true;
         self.fields.clear();
         self.fields.extend(request.headers.iter().map(|field| {
             (
@@ -169,13 +173,26 @@ impl Head {
         }
     }
 
-    /// Empties the head after a parse error.
+    /// Empties the head after a parse error. A sound request line stays for the access log.
     pub fn forget(&mut self) {
-        *self = Head {
+        let mut forgotten = Head {
             fields: std::mem::take(&mut self.fields),
             ..Head::default()
         };
-        self.fields.clear();
+        forgotten.fields.clear();
+        if self.has_line {
+            forgotten.method = self.method;
+            forgotten.path = self.path;
+            forgotten.rooted = std::mem::take(&mut self.rooted);
+            forgotten.version = self.version;
+            forgotten.length = self.length;
+        }
+        *self = forgotten;
+    }
+
+    /// Notes that the request has been answered. The line then says nothing about later bytes.
+    pub fn end_request(&mut self) {
+        self.has_line = false;
     }
 
     /// Checks a Host. Usually this connection has sent the same Host before, which is then not

@@ -188,6 +188,7 @@ impl<S: Stream> Connection<S> {
         }
         self.served += 1;
         self.scan = Scan::default();
+        self.head.end_request();
         if self.keep {
             self.input.consume(self.consumed);
             return Ok(Next::Request);
