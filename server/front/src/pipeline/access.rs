@@ -56,7 +56,8 @@ impl Evaluation<'_> {
         }
         let of_index = (rule_state.as_ref()).and_then(|state| state.mapping.index_of.as_ref());
         let is_other = of_index.is_some_and(|of| route.settings.are_checked_behind(&of.settings));
-        // Perl's handlers run once, so they decide about the request itself and not about the lookup.
+        // Perl's handlers run once, so they decide about the request itself and not about the
+        // lookup.
         if (is_other || route.is_looked_up) && !route.settings.is_guarded_by_perl() {
             return self.as_lookup(|lookup| lookup.check_place(route, rule_state).err());
         }

@@ -92,8 +92,8 @@ pub enum Destination {
     Mapped,
     /// A file that rules have chosen instead of mapping the path.
     File(Vec<u8>),
-    /// A back end that a rule of the host has chosen. As in Apache, no section of a folder or a file
-    /// concerns the request then.
+    /// A back end that a rule of the host has chosen. As in Apache, no section of a folder or a
+    /// file concerns the request then.
     BackEnd(Arc<Proxied>),
     /// A back end that a rule of a folder has chosen.
     BackEndOfFolder(Arc<Proxied>),

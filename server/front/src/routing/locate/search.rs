@@ -394,8 +394,8 @@ impl<'s> Search<'s> {
         Ok(self.settings_for_request(settings, path, file, is_lookup))
     }
 
-    /// Returns the settings of a path that `ProxyPass` gives to a back end. As in Apache, no section
-    /// of a folder or a file concerns it, and no .htaccess file.
+    /// Returns the settings of a path that `ProxyPass` gives to a back end. As in Apache, no
+    /// section of a folder or a file concerns it, and no .htaccess file.
     fn settings_of_pass(&self, path: &[u8], file: &[u8]) -> Arc<Settings> {
         let settings = self.host.settings(path, None);
         let file = std::path::Path::new(OsStr::from_bytes(file));
