@@ -27,7 +27,9 @@ static bool is_perl_script(pTHX_ mehari_rec *rec)
 {
   if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
     return is_set_to(aTHX_ rec, "perl-script");
-  return rec->job.frame->flags & MEHARI_FLAG_PERL_SCRIPT;
+  /* A script's handler is `perl-script` too, also if other handlers of the response phase run. */
+  U8 task = rec->job.frame->task;
+  return rec->job.frame->flags & MEHARI_FLAG_PERL_SCRIPT || task == MEHARI_TASK_REGISTRY || task == MEHARI_TASK_PERLRUN;
 }
 
 bool mehari_rec_option(mehari_rec *rec, U8 option)
@@ -46,7 +48,8 @@ bool mehari_rec_runs_in_perl(pTHX_ mehari_rec *rec, U8 task)
 {
   if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
     return (is_set_to(aTHX_ rec, "modperl") || is_set_to(aTHX_ rec, "perl-script")) && mehari_rec_handlers(rec, MEHARI_PHASE_RESPONSE);
-  return task == MEHARI_TASK_HANDLER || rec->handlers[MEHARI_PHASE_RESPONSE];
+  /* As in Apache, handlers of the response phase do not choose the handler of the request. */
+  return task == MEHARI_TASK_HANDLER || (task != MEHARI_TASK_FRONT && rec->handlers[MEHARI_PHASE_RESPONSE]);
 }
 
 /* Runs the error document of a status if the document is in Perl. It runs in this worker, where it

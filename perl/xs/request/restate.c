@@ -77,9 +77,24 @@ static bool has_new_path_info(pTHX_ mehari_rec *rec)
   return end.length < path.length && memEQ(path.at + path.length - end.length, end.at, end.length);
 }
 
+/* Whether the text is the file that responds, and a handler has named another file. As in Apache,
+ * the other file is then the script, and SCRIPT_FILENAME. */
+static bool is_other_file(pTHX_ mehari_rec *rec, int which)
+{
+  U8 task = rec->job.frame->task;
+  if (which != (task == MEHARI_TASK_HANDLER ? MEHARI_TEXT_FILE : MEHARI_TEXT_TASK) || !mehari_is_for_interpreter(rec->job.frame))
+    return false;
+  mehari_text file = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
+  return mehari_is_changed(rec, MEHARI_REC_FILENAME) && !is_text(mehari_job_text(&rec->job, rec->job.frame->text[which]), file.at, file.length);
+}
+
+static bool has_other_file(pTHX_ mehari_rec *rec) { return is_other_file(aTHX_ rec, MEHARI_TEXT_FILE) || is_other_file(aTHX_ rec, MEHARI_TEXT_TASK); }
+
 /* Returns the text that a handler has set, otherwise the request's text. */
 static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
 {
+  if (is_other_file(aTHX_ rec, which))
+    return mehari_text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
   static const struct { int text, set; } known[] = {{MEHARI_TEXT_METHOD, MEHARI_REC_METHOD}, {MEHARI_TEXT_QUERY, MEHARI_REC_ARGS}};
   for (size_t i = 0; i < C_ARRAY_LENGTH(known); i++)
     if (which == known[i].text && mehari_is_changed(rec, known[i].set))
@@ -133,7 +148,7 @@ bool mehari_rec_is_changed(pTHX_ mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
   return further_variables(aTHX_ rec)->count || mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) || has_number(aTHX_ rec) ||
-         has_new_path_info(aTHX_ rec) ||
+         has_new_path_info(aTHX_ rec) || has_other_file(aTHX_ rec) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], job, job->fields, job->frame->field_count) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_SUBPROCESS_ENV], job, job->variables, job->frame->variable_count);
 }

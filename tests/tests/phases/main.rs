@@ -12,6 +12,7 @@ mod admission;
 mod authorization;
 mod by_hand;
 mod changed;
+mod chosen;
 mod configured_variables;
 mod depth;
 mod elsewhere;
