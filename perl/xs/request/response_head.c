@@ -181,6 +181,12 @@ void mehari_rec_add_error_head(mehari_rec *rec, int status)
     add_tables(rec);
     if (rec->slots && hv_exists(rec->slots, "content_languages", 17))
       add_languages(aTHX_ rec);
+    /* As in Apache, an error keeps the Expires of `$r->no_cache`. */
+    if (rec->numbers[MEHARI_NUMBER_NO_CACHE]) {
+      mehari_head_replace(&mehari_response, "Expires", 7);
+      mehari_head_mark(&mehari_response, MEHARI_HEAD_ERR);
+      add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Expires");
+    }
     return;
   }
   add_reason(aTHX_ rec);

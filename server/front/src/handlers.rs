@@ -247,6 +247,16 @@ impl Backend {
         }
     }
 
+    /// Whether an HTTP back end responds.
+    pub fn speaks_http(&self) -> bool {
+        match self {
+            Backend::Proxy(exchange) => exchange.speaks_http(),
+            Backend::Filtered(filtered) => filtered.inner().speaks_http(),
+            Backend::Captured(captured) => captured.inner().speaks_http(),
+            _ => false,
+        }
+    }
+
     pub fn worker(&self) -> Option<u32> {
         match self {
             Backend::Perl(exchange, _) => exchange.worker(),

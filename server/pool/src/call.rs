@@ -1,6 +1,6 @@
 //! The front's requests to a worker, and the worker's responses.
 
-use crate::table_marks::TableMarks;
+use crate::table_marks::{HeadTable, TableMarks};
 use mehari_observe::trace::Trace;
 use std::future::Future;
 use std::os::fd::OwnedFd;
@@ -311,25 +311,63 @@ impl Head {
             self.take_fields(b"Content-Encoding");
             self.add_field(b"Content-Encoding", &content.coding);
         }
-        if !content.languages.is_empty() {
-            let mut all: Vec<Vec<u8>> = Vec::new();
-            let own = self.take_fields(b"Content-Language");
-            for list in [vec![content.languages.clone()], own].concat() {
-                for language in list.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
-                    let language = language.to_ascii_lowercase();
-                    if !language.is_empty() && !all.contains(&language) {
-                        all.push(language);
-                    }
+        self.add_languages(&content.languages);
+    }
+
+    /// Adds languages. The languages that the field Content-Language names already follow them.
+    fn add_languages(&mut self, languages: &[u8]) {
+        if languages.is_empty() {
+            return;
+        }
+        let mut all: Vec<Vec<u8>> = Vec::new();
+        let own = self.take_fields(b"Content-Language");
+        for list in [vec![languages.to_vec()], own].concat() {
+            for language in list.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+                let language = language.to_ascii_lowercase();
+                if !language.is_empty() && !all.contains(&language) {
+                    all.push(language);
                 }
             }
-            self.add_field(b"Content-Language", &all.join(&b","[..]));
         }
+        self.add_field(b"Content-Language", &all.join(&b","[..]));
     }
 
     /// Adds the header lines of handlers that have run before the script.
     pub fn join(&mut self, lines: &[u8], marks: &TableMarks) {
         self.lines.extend_from_slice(lines);
         self.marks.fields.extend(marks.of_lines(lines));
+    }
+
+    /// Adds header lines of handlers to the head of an HTTP back end. As in Apache, these are
+    /// err_headers_out, the cookies and languages, and the Expires of `$r->no_cache`. The back
+    /// end's fields replace the others.
+    pub fn join_back_end(&mut self, lines: &[u8], marks: &TableMarks) {
+        let each = || lines.split_inclusive(|byte| *byte == b'\n').map(split);
+        let own = std::mem::take(&mut self.lines);
+        let own = || own.split_inclusive(|byte| *byte == b'\n');
+        let is_dated = own().any(|line| split(line).0.eq_ignore_ascii_case(b"expires"));
+        let mut languages = None;
+        for ((name, value), table) in each().zip(marks.tables(each().map(|(name, _)| name))) {
+            let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+            let is_out = table == Some(HeadTable::Out);
+            if is_out && is("content-language") {
+                languages = Some(value);
+            } else if (!is_out || is("set-cookie")) && !(is("expires") && is_dated) {
+                self.add_field(name, value);
+                let mark = table.map(|table| (name.to_vec(), table));
+                self.marks.fields.extend(mark);
+            }
+        }
+        // The last fields of a name have its marks.
+        for line in own() {
+            let (name, _) = split(line);
+            let is = |mark: &(Vec<u8>, HeadTable)| mark.0.eq_ignore_ascii_case(name);
+            if self.marks.fields.iter().any(is) {
+                self.marks.fields.push((name.to_vec(), HeadTable::Out));
+            }
+            self.lines.extend_from_slice(line);
+        }
+        self.add_languages(languages.unwrap_or_default());
     }
 
     fn add_field(&mut self, name: &[u8], value: &[u8]) {
@@ -354,6 +392,13 @@ impl Head {
         self.lines = kept;
         values
     }
+}
+
+/// Returns the name and the value of a header line.
+fn split(line: &[u8]) -> (&[u8], &[u8]) {
+    let end = memchr::memchr(b':', line).unwrap_or(line.len());
+    let value = line.get(end + 1..).unwrap_or_default();
+    (&line[..end], value.trim_ascii())
 }
 
 /// The reason phrase that a program gives to a status. HTTP/2 has none.

@@ -31,6 +31,7 @@ mod methods;
 mod order;
 mod outcome;
 mod places;
+mod proxied;
 mod psgi;
 mod reached;
 mod said;

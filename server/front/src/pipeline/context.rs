@@ -82,7 +82,7 @@ pub struct DeclinedRequest {
     pub promised: Option<u64>,
     /// The header lines of the response, for this worker.
     head: Vec<u8>,
-    /// The header lines of handlers before a CGI program, which answers next.
+    /// The header lines of handlers before a CGI program or a back end, which answers next.
     pub before_program: Option<(Vec<u8>, TableMarks)>,
     /// The header lines of handlers that survive an error. The response with the error document
     /// gets these lines too.

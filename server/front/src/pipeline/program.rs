@@ -29,6 +29,9 @@ pub async fn answer<C: ClientStream>(
         // As in Apache, the handlers' fields join those of a CGI program. A redirect and an error
         // keep only err_headers_out.
         match &mut said {
+            Ok(BackendHead::Response(head)) if backend.speaks_http() => {
+                head.join_back_end(&lines, &marks)
+            }
             Ok(BackendHead::Response(head)) if !head.is_redirect => head.join(&lines, &marks),
             _ => context.note_lines(&marks.surviving(&lines)),
         }
@@ -94,7 +97,10 @@ pub async fn answer<C: ClientStream>(
             let (shared, lines) = (client.shared(), declined.lines.clone());
             let marks = declined.marks.clone();
             let work = declined::continue_declined(shared, &request, settings, *declined, body);
-            if matches!(work, HandlerOutcome::Backend(Backend::Cgi(_))) {
+            if matches!(
+                work,
+                HandlerOutcome::Backend(Backend::Cgi(_) | Backend::Proxy(_))
+            ) {
                 context.declined.before_program = Some((lines, marks));
             }
             return Ok(Some(work));

@@ -172,6 +172,10 @@ impl ProxyExchange {
         matches!(self.reader, Reader::FastCgi(_))
     }
 
+    pub fn speaks_http(&self) -> bool {
+        matches!(self.reader, Reader::Http(_))
+    }
+
     /// Returns whether a member has the request.
     pub fn is_begun(&self) -> bool {
         self.begun
