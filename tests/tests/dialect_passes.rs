@@ -134,3 +134,29 @@ fn section_for_a_part_of_a_back_end_applies_to_the_paths_that_lead_there() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!(pair.get("/app/admin/x").status, 403);
 }
+
+#[test]
+fn responses_of_back_ends_reach_the_client_as_in_apache() {
+    let behind = BackEnd::start(|request, stream| {
+        let target = request.head.split(' ').nth(1).unwrap_or_default();
+        let fields = match target {
+            "/be/twice" => "Content-Length: 2\r\nContent-Length: 2\r\n",
+            "/be/path" => "Content-Length: 2\r\nSet-Cookie: a=1; Path=/be/x; HttpOnly\r\n",
+            "/be/exact" => "Content-Length: 2\r\nSet-Cookie: a=1; path=/be\r\n",
+            _ => "Content-Length: 2\r\nSet-Cookie: a=1; Path=/other\r\n",
+        };
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{fields}");
+        let _ = write!(stream, "{head}Connection: close\r\n\r\nok");
+        false
+    });
+    let url = behind.url();
+    let site = || {
+        let lines = "ProxyPassReverseCookiePath /be /fe\n";
+        Server::builder().conf(&format!("ProxyPass /px/ {url}/be/\n{lines}"))
+    };
+    let mut pair = Pair::start(site);
+    for path in ["twice", "path", "exact", "none"] {
+        assert_eq!(pair.get(&format!("/px/{path}")).expect(200), "ok");
+    }
+    drop(behind);
+}

@@ -231,7 +231,11 @@ impl Fields {
             14 if is("Content-Length") => {
                 let length = number(value).ok_or_else(|| Malformed::ContentLength(shown(value)))?;
                 let before = self.head.content_length.replace(length);
-                refuse_repetition("Content-Length", before.is_some())?;
+                let differs = before.is_some_and(|before| before != length);
+                refuse_repetition("Content-Length", differs)?;
+                if before.is_some() {
+                    return Ok(());
+                }
             }
             17 if is("Transfer-Encoding") && !value.eq_ignore_ascii_case(b"identity") => {
                 return Err(Malformed::TransferEncoding(shown(value)));

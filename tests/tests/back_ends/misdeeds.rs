@@ -35,6 +35,7 @@ const ROWS: &[Row] = &[
     ("another protocol", b"220 mail.example ESMTP\r\n\r\n", true, Refused(502), ""),
     ("both lengths", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", true, Refused(502), ""),
     ("two lengths", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc", true, Refused(502), "Content-Length"),
+    ("a length twice", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", true, Whole("ok"), ""),
     ("a list of lengths", b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nab", true, Refused(502), "Content-Length"),
     ("a length beyond all", b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nab", true, Refused(502), "Content-Length"),
     ("a coding of its own", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", true, Refused(502), "Transfer-Encoding"),

@@ -149,7 +149,7 @@ fn the_last_of_repeated_fields_counts_and_a_repeated_length_is_refused() {
         b"Set-Cookie: 1\r\nSet-Cookie: 2\r\nLocation: http://b/\r\n"
     );
     assert_eq!(response("HTTP/1.1 200 OK\nStatus: 404\n\n").status, 404);
-    let block = b"Content-Length: 1\ncontent-length: 1\n\n";
+    let block = b"Content-Length: 1\ncontent-length: 2\n\n";
     assert_eq!(refused(block), Malformed::Twice("Content-Length"));
 }
 

@@ -80,13 +80,9 @@ fn push_cookie(value: &[u8], settings: &ProxySettings, into: &mut Vec<u8>) {
                 into.extend_from_slice(name);
                 into.push(b'=');
                 let mut rules = settings.cookie_path.iter();
-                let known = rules.find_map(|(from, to)| {
-                    let rest = path.strip_prefix(from.as_bytes())?;
-                    Some((to, rest))
-                });
-                let (to, rest) = known.map_or((&[][..], path), |(to, rest)| (to.as_bytes(), rest));
-                into.extend_from_slice(to);
-                into.extend_from_slice(rest);
+                // As in Apache, the new path replaces the whole path.
+                let known = rules.find(|(from, _)| path.starts_with(from.as_bytes()));
+                into.extend_from_slice(known.map_or(path, |(_, to)| to.as_bytes()));
             }
             _ => into.extend_from_slice(text),
         }

@@ -141,9 +141,12 @@ impl<'b> HeadFraming<'b> {
             14 if is("content-length") => {
                 let length = number(value);
                 let length = length.ok_or(Fault::Malformed("Content-Length is not a number"))?;
-                if self.length.replace(length).is_some() {
-                    return Err(Fault::Malformed("more than one Content-Length"));
+                let before = self.length.replace(length);
+                if before.is_some_and(|before| before != length) {
+                    return Err(Fault::Malformed("two different values of Content-Length"));
                 }
+                // The client gets the field once.
+                return Ok(before.is_none());
             }
             16 if is("proxy-connection") => return Ok(false),
             17 if is("transfer-encoding") => {

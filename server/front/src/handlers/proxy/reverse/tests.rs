@@ -78,7 +78,7 @@ fn cookies_change_their_domain_and_path() {
     let cases = [
         (
             "path=/base; Path=/base/x; Domain=IN.example; HttpOnly",
-            "path=/base; Path=/app/x; Domain=www.example; HttpOnly",
+            "path=/base; Path=/app; Domain=www.example; HttpOnly",
         ),
         (
             "a=b;path=/other;domain=x.example",
