@@ -65,7 +65,7 @@ pub enum Method {
 
 impl Method {
     /// The names of the methods. A name of Apache means the most similar method.
-    pub const NAMES: [(&'static str, Method); 9] = [
+    pub const NAMES: [(&'static str, Method); 10] = [
         ("random", Method::Random),
         ("round-robin", Method::RoundRobin),
         ("byrequests", Method::RoundRobin),
@@ -73,6 +73,8 @@ impl Method {
         ("bytraffic", Method::RoundRobin),
         ("sqf", Method::Sqf),
         ("bybusyness", Method::Sqf),
+        // The requests that run tell the same as the heartbeats of idle processes.
+        ("heartbeat", Method::Sqf),
         ("carp", Method::Carp),
         ("least-time", Method::LeastTime),
         ("least_time", Method::LeastTime),
@@ -113,6 +115,11 @@ pub struct BackEnd {
     pub host: String,
     /// `route=`: the end of the names of the sessions that belong to this member.
     pub route: Option<String>,
+    /// `redirect=`: the route of the member that gets this member's sessions while it is not
+    /// available.
+    pub redirect: Option<String>,
+    /// `lbset=`: members with a higher number get requests while none with a lower number can.
+    pub set: u8,
     /// `loadfactor=`: the member's weight. The default is 1.0.
     pub weight: f64,
     /// `max=`: the most concurrent requests to the member. 0 means no limit.
@@ -149,6 +156,8 @@ impl BackEnd {
             path: String::new(),
             host,
             route: None,
+            redirect: None,
+            set: 0,
             weight: 1.0,
             max: 0,
             idle: 32,
@@ -177,6 +186,15 @@ impl BackEnd {
         match self.host.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or(rest),
             None => self.host.split(':').next().unwrap_or(&self.host),
+        }
+    }
+
+    /// Returns the back end's URL as Apache names it.
+    pub fn url(&self) -> String {
+        let url = format!("{}://{}{}", self.scheme(), self.host, self.path);
+        match &self.address {
+            BackEndAddress::Unix(path) => format!("unix:{}|{url}", path.display()),
+            BackEndAddress::Tcp(..) => url,
         }
     }
 
@@ -224,14 +242,17 @@ pub struct Upstream {
     pub name: String,
     pub members: Vec<BackEnd>,
     pub method: Method,
-    /// `stickysession=`: the name of the cookie or parameter whose value contains the route.
-    pub sticky: Option<String>,
+    pub sticky: Option<StickySession>,
     /// `nofailover=`: a request is refused if the member of its session is not available.
     pub no_failover: bool,
     /// `backlog=`: the number of requests that may wait while every member is busy.
     pub queue: usize,
     /// `timeout=` of a balancer: how long a request may wait.
     pub queue_timeout: Duration,
+    /// `failontimeout=` of a balancer: a timeout counts as a failure of every member.
+    pub fail_on_timeout: bool,
+    /// `failonstatus=`: the statuses of responses after which a member counts as failed.
+    pub fail_on_status: Vec<u16>,
     /// `maxattempts=`: how many other members a request may try after the first member.
     pub attempts: usize,
     /// The health check of members that set no parameters of their own.
@@ -239,7 +260,41 @@ pub struct Upstream {
     pub program: Option<Program>,
 }
 
+/// `stickysession=`: where the name of a session stands, which contains the route.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct StickySession {
+    pub cookie: String,
+    /// The name of the parameter in the URL.
+    pub parameter: String,
+    /// `stickysessionsep=`: the route follows the first such byte. `None`: the value is the route.
+    pub separator: Option<u8>,
+    /// `scolonpathdelim=`: the parameter ends at a semicolon too.
+    pub ends_at_semicolon: bool,
+}
+
+impl Default for StickySession {
+    fn default() -> StickySession {
+        StickySession {
+            cookie: String::new(),
+            parameter: String::new(),
+            separator: Some(b'.'),
+            ends_at_semicolon: false,
+        }
+    }
+}
+
 impl Upstream {
+    /// Returns where sessions are named, if they stick to a member.
+    pub fn sticky(&self) -> Option<&StickySession> {
+        let sticky = self.sticky.as_ref();
+        sticky.filter(|sticky| !sticky.cookie.is_empty() && !sticky.parameter.is_empty())
+    }
+
+    /// Whether the upstream is a balancer, and not a single back end.
+    pub fn is_balancer(&self) -> bool {
+        self.name.starts_with("balancer://")
+    }
+
     /// Returns the protocol, which is the same for all members.
     pub fn speech(&self) -> Speech {
         self.members

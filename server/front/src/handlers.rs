@@ -283,6 +283,16 @@ impl Backend {
         }
     }
 
+    /// Returns the variables that tell which member of a balancer responds, but only once.
+    pub fn take_variables(&mut self) -> Vec<(&'static str, String)> {
+        match self {
+            Backend::Proxy(exchange) => exchange.take_variables(),
+            Backend::Filtered(filtered) => filtered.inner_mut().take_variables(),
+            Backend::Captured(captured) => captured.inner_mut().take_variables(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns what a worker says for the access line.
     pub fn log_report(&self) -> Option<LogReport> {
         match self {

@@ -37,10 +37,17 @@ pub struct Group {
 pub struct Wish {
     /// The key for `carp`, see [`Group::wants_key`].
     pub key: u64,
-    /// The route that the session names.
-    pub route: Option<String>,
+    pub route: Option<Route>,
     /// Members that have already failed the request.
     pub tried: Vec<Rc<Member>>,
+}
+
+/// The route that a request's session names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    pub name: String,
+    /// The name of the cookie or parameter that names the session.
+    pub session: String,
 }
 
 impl Wish {
@@ -105,25 +112,23 @@ impl Group {
     fn pick(&self, wish: &Wish, now: Instant) -> Option<Rc<Member>> {
         let members = self.members.borrow();
         let settings = self.settings.borrow();
+        let may = |member: &Member| member.is_up(now) && member.has_room();
         if let Some(route) = &wish.route {
-            let stuck = members
-                .iter()
-                .find(|one| one.settings().route.as_ref() == Some(route));
-            if let Some(member) = stuck {
-                let may = matches!(member.standing(), Standing::Enabled | Standing::Draining);
-                if may && member.is_up(now) && member.has_room() && !has(&wish.tried, member) {
-                    return Some(member.clone());
-                }
-                if settings.no_failover {
-                    return None;
-                }
+            let may = |member: &Rc<Member>| may(member) && !has(&wish.tried, member);
+            let found = of_session(&members, &route.name, &may, 1);
+            if found.is_some() || (settings.no_failover && is_of(&members, route)) {
+                return found;
             }
         }
-        for standing in [Standing::Enabled, Standing::HotSpare] {
+        let last_set = members.iter().map(|one| one.settings().set).max();
+        let standings = [Standing::Enabled, Standing::HotSpare];
+        let sets = 0..=last_set.unwrap_or_default();
+        let choices = sets.flat_map(|set| standings.map(|standing| (set, standing)));
+        for (set, standing) in choices {
             let fits = |member: &&Rc<Member>| {
                 member.standing() == standing
-                    && member.has_room()
-                    && member.is_up(now)
+                    && member.settings().set == set
+                    && may(member)
                     && !has(&wish.tried, member)
             };
             let mut fit = members.iter().filter(fits);
@@ -153,9 +158,15 @@ impl Group {
     /// # Errors
     ///
     /// Why it may not wait.
-    pub fn may_wait(&self, now: Instant) -> Result<(), Fault> {
+    pub fn may_wait(&self, wish: &Wish, now: Instant) -> Result<(), Fault> {
         let settings = self.settings.borrow();
         let members = self.members.borrow();
+        if let Some(route) = wish.route.as_ref().filter(|_| settings.no_failover) {
+            let may = |member: &Rc<Member>| member.is_up(now);
+            if is_of(&members, route) && of_session(&members, &route.name, &may, 1).is_none() {
+                return Err(Fault::NoBackEnd);
+            }
+        }
         let mut usable = members
             .iter()
             .filter(|one| one.standing() != Standing::Disabled);
@@ -203,6 +214,31 @@ impl Group {
         });
     }
 
+    /// Avoids a member whose response has a status of `failonstatus=`, for the time of `retry=`. The
+    /// last member that works is not avoided, because then nobody would get a response. Returns
+    /// whether the member is avoided.
+    pub(crate) fn member_refused(&self, member: &Rc<Member>, status: u16, now: Instant) -> bool {
+        if !self.settings.borrow().fail_on_status.contains(&status) {
+            return false;
+        }
+        let is_other = |one: &&Rc<Member>| {
+            let may = matches!(one.standing(), Standing::Enabled | Standing::HotSpare);
+            may && !Rc::ptr_eq(one, member) && !one.is_failing() && one.is_up(now)
+        };
+        if self.members.borrow().iter().find(is_other).is_none() {
+            return false;
+        }
+        if let Some(pause) = member.note_refusal() {
+            let name = &member.name;
+            let text = format!(
+                "{}: {name}: status {status}; tried again in {pause:?}",
+                self.name
+            );
+            (self.report)(LogLevel::Error, &text);
+        }
+        true
+    }
+
     pub(crate) fn member_recovered(self: &Rc<Group>, member: &Rc<Member>, now: Instant) {
         self.answered.set(Some(now));
         if member.note_success() {
@@ -211,6 +247,40 @@ impl Group {
             self.serve_next();
         }
     }
+}
+
+/// Returns the member of a session that `may` serve its request. As in Apache, the members with the
+/// route come before the spare members, and a member can name the route of another one. `depth`
+/// limits the number of such redirects.
+fn of_session(
+    members: &[Rc<Member>],
+    route: &str,
+    may: &dyn Fn(&Rc<Member>) -> bool,
+    depth: usize,
+) -> Option<Rc<Member>> {
+    let named = |is_spare: bool| {
+        members.iter().filter(move |one| {
+            let is_of_route = one.settings().route.as_deref() == Some(route);
+            is_of_route && (one.standing() == Standing::HotSpare) == is_spare
+        })
+    };
+    named(false).chain(named(true)).find_map(|member| {
+        if member.standing() != Standing::Disabled && may(member) {
+            return Some(member.clone());
+        }
+        let settings = member.settings();
+        let other = settings
+            .redirect
+            .as_deref()
+            .filter(|_| depth < members.len())?;
+        of_session(members, other, may, depth + 1)
+    })
+}
+
+/// Whether a member has the route.
+fn is_of(members: &[Rc<Member>], route: &Route) -> bool {
+    let is = |one: &Rc<Member>| one.settings().route.as_ref() == Some(&route.name);
+    members.iter().any(is)
 }
 
 fn has(tried: &[Rc<Member>], member: &Rc<Member>) -> bool {

@@ -29,7 +29,7 @@ mod upstreams;
 
 pub use connection::{Connecting, Connection, Input};
 pub use fault::Fault;
-pub use group::{Group, Lease, Seeking, Wish};
+pub use group::{Group, Lease, Route, Seeking, Wish};
 pub use member::Member;
 pub use program::Answerer;
 pub use report::Report;

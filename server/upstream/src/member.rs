@@ -186,15 +186,23 @@ impl Member {
     /// Avoids the member for a while. Returns the length of this pause. Many simultaneous failures
     /// count as one failure.
     pub(crate) fn note_failure(&self) -> Option<Duration> {
+        let failures = self.failures.get().min(16);
+        self.avoid(FIRST_PAUSE.saturating_mul(1 << failures))
+    }
+
+    /// Avoids the member for the time of `retry=`.
+    pub(crate) fn note_refusal(&self) -> Option<Duration> {
+        self.avoid(Duration::MAX)
+    }
+
+    fn avoid(&self, pause: Duration) -> Option<Duration> {
         let retry = self.settings.borrow().retry;
         let now = Instant::now();
         self.failed.set(self.failed.get() + 1);
         if retry.is_zero() || (self.is_failing() && now < self.down_until.get()) {
             return None;
         }
-        let failures = self.failures.get() + 1;
-        self.failures.set(failures);
-        let pause = FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16));
+        self.failures.set(self.failures.get() + 1);
         let pause = pause.min(retry);
         self.down_until.set(now + pause);
         self.idle.borrow_mut().clear();

@@ -59,7 +59,7 @@ pub const GROUP: Group = Group {
             "ProxyPassReverseCookiePath",
             words("INTERNAL PUBLIC", 2, 2),
             "Changes the path in cookies of back ends. If it begins with INTERNAL, PUBLIC \
-             replaces this beginning.",
+             replaces the whole path, as in Apache.",
             |target, arguments| {
                 let (from, to) = pair(arguments)?;
                 target.changes.push(Change::CookiePath(from, to));
@@ -151,7 +151,9 @@ pub const GROUP: Group = Group {
             "How long a back end may send nothing. If its response has not begun by then, the \
              client gets 504. Otherwise the response is cut off.",
             |target, arguments| {
-                target.changes.push(Change::ProxyTimeout(arguments.time_above_zero()?));
+                target
+                    .changes
+                    .push(Change::ProxyTimeout(arguments.time_above_zero()?));
                 Ok(())
             },
         )
@@ -175,10 +177,10 @@ pub const GROUP: Group = Group {
             "BalancerMember",
             words("[balancer://NAME] URL [NAME=VALUE]...", 1, ANY),
             "A back end that is a member of a balancer. In `<Proxy balancer://NAME>`, the first \
-             argument is left out. Parameters: loadfactor, max, smax, ttl, timeout, \
-             connectiontimeout, retry, route, status, slowstart, failontimeout, disablereuse, and \
-             those of health checks: hcmethod, hcinterval, hcuri, hcpasses, hcfails, hctemplate and \
-             hcexpr.",
+             argument is left out. Parameters: loadfactor, lbset, max, smax, ttl, timeout, \
+             connectiontimeout, retry, route, redirect, status, slowstart, failontimeout, \
+             disablereuse, and those of health checks: hcmethod, hcinterval, hcuri, hcpasses, \
+             hcfails, hctemplate and hcexpr.",
             members::member,
         )
         .example(
@@ -188,7 +190,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxySet",
             words("[balancer://NAME] NAME=VALUE...", 1, ANY),
-            "Settings of a balancer: lbmethod, stickysession, nofailover, backlog, timeout and \
+            "Settings of a balancer: lbmethod, stickysession, stickysessionsep, \
+             scolonpathdelim, nofailover, failonstatus, failontimeout, backlog, timeout and \
              maxattempts. The parameters of health checks apply to the members that do not set \
              them.",
             members::set,

@@ -366,6 +366,10 @@ impl RequestContext {
         self.record.worker = backend.worker();
         self.record.queued = backend.queued();
         self.note_told(backend.take_told());
+        for (name, value) in backend.take_variables() {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.set(name.as_bytes(), value.into());
+        }
     }
 
     /// Notes the user that Perl's handlers have set, and what the handlers have changed.

@@ -60,7 +60,10 @@ impl Lease {
     }
 
     /// Notes that the head of a response has arrived at `now`, so the member works.
-    pub fn answered(&self, now: Instant) {
+    pub fn answered(&self, status: u16, now: Instant) {
+        if self.group.member_refused(&self.member, status, now) {
+            return;
+        }
         self.end_probe();
         self.member.answered(now - self.since);
         self.group.member_recovered(&self.member, now);

@@ -3,7 +3,7 @@
 //! One timer serves all waiting requests, because the oldest request is usually the first to run
 //! out of time.
 
-use super::{Group, Lease, Wish};
+use super::{Group, Lease, Route, Wish};
 use crate::Fault;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -169,6 +169,11 @@ impl Seeking {
         &self.group
     }
 
+    /// Returns the route of the request's session.
+    pub fn route(&self) -> Option<Route> {
+        self.wish.as_ref().and_then(|wish| wish.route.clone())
+    }
+
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Lease, Fault>> {
         if let Some(mut wish) = self.wish.take() {
             let now = Instant::now();
@@ -184,7 +189,7 @@ impl Seeking {
                     return Poll::Ready(Ok(lease));
                 }
             }
-            if let Err(fault) = self.group.may_wait(now) {
+            if let Err(fault) = self.group.may_wait(&wish, now) {
                 return Poll::Ready(Err(fault));
             }
             self.place = Some(self.take_place(wish, now));

@@ -34,6 +34,10 @@ const MEMBER_NAMES: &[&str] = &[
     "responsefieldsize",
     "addressttl",
     "flushwait",
+    "flusher",
+    "secret",
+    "redirect",
+    "lbset",
 ];
 const BALANCER_NAMES: &[&str] = &[
     "lbmethod",
@@ -46,6 +50,9 @@ const BALANCER_NAMES: &[&str] = &[
     "nonce",
     "scolonpathdelim",
     "forcerecovery",
+    "stickysessionsep",
+    "failonstatus",
+    "failontimeout",
 ];
 
 pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
@@ -154,6 +161,8 @@ fn empty(name: &str) -> Upstream {
         method: Method::Random,
         sticky: None,
         no_failover: false,
+        fail_on_timeout: false,
+        fail_on_status: Vec::new(),
         queue: 1000,
         queue_timeout: Duration::from_secs(10),
         attempts: 3,
@@ -211,13 +220,21 @@ pub fn member_parameter(
         "connectiontimeout" => member.connect_timeout = value.time()?,
         "retry" => member.retry = value.time()?,
         "route" => member.route = Some(value.text.to_string()),
+        "redirect" => member.redirect = Some(value.text.to_string()),
+        "lbset" => member.set = value.number(0, 99)? as u8,
         "slowstart" => member.slow_start = value.time()?,
         "failontimeout" => member.fail_on_timeout = value.flag()?,
         "disablereuse" => member.reuse = !value.flag()?,
         "enablereuse" => member.reuse = value.flag()?,
-        "status" => member.standing = standing(&value, member.standing)?,
+        "status" => {
+            member.standing = standing(&value, member.standing)?;
+            // The errors of the member are ignored.
+            if !value.text.starts_with('-') && value.text.contains(['i', 'I']) {
+                member.retry = Duration::ZERO;
+            }
+        }
         // These have no effect: connections are always kept, responses are forwarded at once, every
-        // upgrade is forwarded, and buffers have their own sizes.
+        // upgrade is forwarded, buffers have their own sizes, and no back end speaks AJP.
         _ => {}
     }
     Ok(())
@@ -244,16 +261,39 @@ pub fn balancer_parameter(
             upstream.method = *value.named(methods)?;
         }
         "stickysession" => {
-            // Apache allows one name for the cookie and another for the parameter.
-            let name = value.text.split('|').next().unwrap_or_default();
-            upstream.sticky = Some(name.to_string());
+            let names = value.text.split_once('|');
+            let (cookie, parameter) = names.unwrap_or((value.text, value.text));
+            let sticky = upstream.sticky.get_or_insert_default();
+            (sticky.cookie, sticky.parameter) = (cookie.to_owned(), parameter.to_owned());
         }
+        "stickysessionsep" => {
+            let off = value.text.eq_ignore_ascii_case("off");
+            let separator = match value.text.as_bytes() {
+                _ if off => None,
+                [byte] => Some(*byte),
+                _ => return Err(value.expected("one character or Off")),
+            };
+            upstream.sticky.get_or_insert_default().separator = separator;
+        }
+        "scolonpathdelim" => {
+            upstream.sticky.get_or_insert_default().ends_at_semicolon = value.flag()?
+        }
+        "failonstatus" => {
+            let statuses = value.text.split(',').map(|status| {
+                let status = status.trim().parse().ok();
+                status.filter(|status| (100..=599).contains(status))
+            });
+            let statuses: Option<Vec<u16>> = statuses.collect();
+            let expected = || value.expected("statuses from 100 to 599, such as 500,503");
+            upstream.fail_on_status = statuses.ok_or_else(expected)?;
+        }
+        "failontimeout" => upstream.fail_on_timeout = value.flag()?,
         "nofailover" => upstream.no_failover = value.flag()?,
         "backlog" => upstream.queue = value.number(0, 1_000_000)?,
         "timeout" => upstream.queue_timeout = value.time()?,
         "maxattempts" => upstream.attempts = value.number(0, 100)?,
-        // These have no effect: members cannot be added, there is no page with forms, a route ends
-        // at `;` or at the end, and a group without a healthy member is always tried again.
+        // These have no effect: members cannot be added, there is no page with forms, and a group
+        // without a healthy member is always tried again.
         _ => {}
     }
     Ok(())
@@ -261,7 +301,7 @@ pub fn balancer_parameter(
 
 /// Parses the value of `status=`: `+D`, `-D`, `D`, or several letters at once.
 fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
-    let expected = || value.expected("status=[+|-]D, N or H");
+    let expected = || value.expected("status=[+|-] and letters of D, S, N, H, R, I and E");
     let (set, letters) = match value.text.strip_prefix('-') {
         Some(letters) => (false, letters),
         None => (true, value.text.strip_prefix('+').unwrap_or(value.text)),
@@ -271,8 +311,10 @@ fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
         standing = match (letter.to_ascii_uppercase(), set) {
             ('D' | 'S', true) => Standing::Disabled,
             ('N', true) => Standing::Draining,
-            ('H', true) => Standing::HotSpare,
-            ('D' | 'S' | 'N' | 'H', false) => Standing::Enabled,
+            ('H' | 'R', true) => Standing::HotSpare,
+            ('D' | 'S' | 'N' | 'H' | 'R', false) => Standing::Enabled,
+            // The retry time says whether errors count. A server begins without failed members.
+            ('I' | 'E', _) => standing,
             _ => return Err(expected()),
         };
     }

@@ -15,7 +15,7 @@ use super::upstream_session::{UpstreamSession, READS};
 use crate::handlers::{BackendHead, Fault};
 use mehari_net::buffer_pool::Buffer;
 use mehari_pool::Head;
-use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Seeking};
+use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Route, Seeking};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{ready, Context, Poll};
@@ -38,6 +38,10 @@ pub struct ProxyExchange {
     trouble: Option<Trouble>,
     /// The members with which this request has failed.
     tried: Vec<Rc<mehari_upstream::Member>>,
+    /// The route of the request's session.
+    route: Option<Route>,
+    /// The variables of the request that tell which member of a balancer was chosen.
+    variables: Vec<(&'static str, String)>,
     wait: Duration,
     begun: bool,
     /// How often the request was sent again although a member may already have read it.
@@ -64,6 +68,7 @@ impl ProxyExchange {
         outgoing: Outgoing,
         reader: Reader,
     ) -> ProxyExchange {
+        let route = seeking.route();
         ProxyExchange {
             asked,
             outgoing,
@@ -74,6 +79,8 @@ impl ProxyExchange {
             early: Buffer::default(),
             trouble: None,
             tried: Vec::new(),
+            route,
+            variables: Vec::new(),
             wait: Duration::ZERO,
             begun: false,
             resent: 0,
@@ -201,7 +208,43 @@ impl ProxyExchange {
         self.asked.settings.proxy.tunnel_timeout
     }
 
+    /// Returns the variables that tell which member was chosen, but only once.
+    pub fn take_variables(&mut self) -> Vec<(&'static str, String)> {
+        std::mem::take(&mut self.variables)
+    }
+
+    /// Notes the variables of a balancer, as Apache names them.
+    fn note_member(&mut self, lease: &Lease) {
+        let settings = self.group.settings();
+        if !settings.is_balancer() {
+            return;
+        }
+        let member = lease.member().settings();
+        let route = member.route.clone().unwrap_or_default();
+        let is_changed = self
+            .route
+            .as_ref()
+            .is_none_or(|asked| asked.name != route || route.is_empty());
+        self.variables = vec![
+            ("BALANCER_NAME", settings.name.clone()),
+            ("BALANCER_WORKER_NAME", member.url()),
+            ("BALANCER_WORKER_ROUTE", route),
+        ];
+        if settings.sticky().is_some() && is_changed {
+            self.variables
+                .push(("BALANCER_ROUTE_CHANGED", "1".to_owned()));
+        }
+        if let Some(asked) = &self.route {
+            let session = [
+                ("BALANCER_SESSION_STICKY", asked.session.clone()),
+                ("BALANCER_SESSION_ROUTE", asked.name.clone()),
+            ];
+            self.variables.extend(session);
+        }
+    }
+
     fn found(&mut self, lease: Lease) {
+        self.note_member(&lease);
         let since = lease.since();
         self.began.get_or_insert(since - self.wait);
         self.note_call(&lease);
@@ -305,7 +348,11 @@ impl ProxyExchange {
             }
         };
         let now = Instant::now();
-        talk.lease.answered(now);
+        let status = match &said {
+            BackendHead::Response(head) | BackendHead::Upgrade(head) => head.status,
+            _ => 0,
+        };
+        talk.lease.answered(status, now);
         self.note_status(&said);
         let overridden = match &said {
             BackendHead::Response(head) => self.is_overridden(head.status).then_some(head.status),

@@ -1,29 +1,47 @@
-//! `stickysession`: finds the member that serves a session. Its route is the text after the last
-//! dot of the session's cookie, query parameter or path parameter.
+//! `stickysession`: finds the route of a request's session, as Apache finds it.
 
 use crate::request::Request;
-use mehari_config::Upstream;
+use mehari_config::{StickySession, Upstream};
+use mehari_upstream::Route;
 
-pub fn route(request: &Request<'_>, settings: &Upstream) -> Option<String> {
-    let name = settings.sticky.as_deref()?.as_bytes();
-    let cookie = request.field("cookie").and_then(|cookies| {
-        let mut crumbs = cookies.split(|&byte| byte == b';');
-        crumbs.find_map(|crumb| value(crumb.trim_ascii(), name))
-    });
-    let parameter = || {
-        let mut parts = request.query().split(|&byte| byte == b'&');
-        parts.find_map(|part| value(part, name))
+/// Returns the route that the URL names, or else the one that the cookie names.
+pub fn route(request: &Request<'_>, settings: &Upstream) -> Option<Route> {
+    let sticky = settings.sticky()?;
+    let in_url = parameter(request.resource, sticky).map(|value| (value, &sticky.parameter));
+    let cookies = || request.field("cookie");
+    let in_cookie = || Some((cookie(cookies()?, sticky)?, &sticky.cookie));
+    let (session, name) = in_url.or_else(in_cookie)?;
+    let route = match sticky.separator {
+        Some(separator) => {
+            let at = memchr::memchr(separator, session)?;
+            &session[at + 1..]
+        }
+        None => session,
     };
-    let in_path = || {
-        let mut parts = request.path().split(|&byte| byte == b';').skip(1);
-        parts.find_map(|part| value(part, name))
-    };
-    let session = cookie.or_else(parameter).or_else(in_path)?;
-    let dot = memchr::memrchr(b'.', session)?;
-    let route = std::str::from_utf8(&session[dot + 1..]).ok()?;
-    (!route.is_empty()).then(|| route.to_string())
+    Some(Route {
+        name: String::from_utf8_lossy(route).into_owned(),
+        session: name.clone(),
+    })
 }
 
-fn value<'t>(part: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
-    part.strip_prefix(name)?.strip_prefix(b"=")
+/// Returns the value of the parameter in a URL.
+fn parameter<'u>(url: &'u [u8], sticky: &StickySession) -> Option<&'u [u8]> {
+    let name = [sticky.parameter.as_bytes(), b"="].concat();
+    let ends =
+        |byte: &u8| matches!(byte, b'?' | b'&') || (*byte == b';' && sticky.ends_at_semicolon);
+    let mut found = memchr::memmem::find_iter(url, &name);
+    found.find_map(|at| {
+        let value = url[at + name.len()..].split(ends).next()?;
+        (!value.is_empty()).then_some(value)
+    })
+}
+
+/// Returns the value of the cookie.
+fn cookie<'c>(cookies: &'c [u8], sticky: &StickySession) -> Option<&'c [u8]> {
+    let mut crumbs = cookies.split(|byte| matches!(byte, b';' | b','));
+    crumbs.find_map(|crumb| {
+        let rest = crumb.trim_ascii().strip_prefix(sticky.cookie.as_bytes())?;
+        let value = rest.trim_ascii_start().strip_prefix(b"=")?;
+        (!value.is_empty()).then_some(value)
+    })
 }

@@ -40,7 +40,8 @@ impl ProxyExchange {
         let reused = talk.connection.reused;
         // As in Apache, a member that closes a connection without a response is not avoided: one
         // page that ends its process would make the whole back end unavailable.
-        if trouble == Trouble::TimedOut && talk.member.fail_on_timeout {
+        let fails = talk.member.fail_on_timeout || self.group.settings().fail_on_timeout;
+        if trouble == Trouble::TimedOut && fails {
             talk.lease.failed(trouble);
         }
         let nothing_heard = self.reader.is_untouched();
@@ -73,13 +74,14 @@ impl ProxyExchange {
 
     /// Seeks a member after `trouble` with another. `Some`: no member is left for the request.
     fn seek_again(&mut self, trouble: Trouble, member: &BackEnd) -> Option<Fault> {
-        if self.group.may_wait(Instant::now()).is_err() {
-            return Some(self.log_and_convert(trouble, Some(member)));
-        }
         let wish = Wish {
             tried: self.tried.clone(),
+            route: self.route.clone(),
             ..Wish::default()
         };
+        if self.group.may_wait(&wish, Instant::now()).is_err() {
+            return Some(self.log_and_convert(trouble, Some(member)));
+        }
         self.stage = Stage::Seeking(self.group.seek(wish));
         None
     }
