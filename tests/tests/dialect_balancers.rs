@@ -2,7 +2,7 @@
 //! response must equal Apache's.
 
 use mehari_harness::back_end::answer;
-use mehari_harness::{BackEnd, Builder, Pair, Request, Server};
+use mehari_harness::{eventually, BackEnd, Builder, Pair, Request, Server, PATIENCE};
 use std::io::Write;
 use std::net::TcpListener;
 
@@ -116,7 +116,8 @@ fn the_documented_sticky_cookie_is_set_as_in_apache() {
          <Proxy balancer://pool>\nBalancerMember {url} route=r1\n\
          ProxySet stickysession=ROUTEID\n</Proxy>\nProxyPass /pool/ balancer://pool/\n\
          <Proxy balancer://loose>\nBalancerMember {url}/in\n</Proxy>\n\
-         ProxyPass /loose/ balancer://loose/\nProxyPass /alone/ {url}/\n"
+         ProxyPass /loose/ balancer://loose/\nProxyPass /alone/ {url}/\n\
+         CustomLog member.log \"%{{BALANCER_WORKER_NAME}}e %{{BALANCER_WORKER_ROUTE}}e\"\n"
     );
     let mut pair = Pair::start(|| site(&lines));
     let first = pair.get("/pool/x");
@@ -124,6 +125,15 @@ fn the_documented_sticky_cookie_is_set_as_in_apache() {
     assert!(pair.get("/pool/x").all("set-cookie").is_empty());
     for path in ["/loose/x", "/alone/x"] {
         assert!(pair.get(path).all("set-cookie").is_empty());
+    }
+    for server in pair.servers() {
+        let expected = format!("{url} r1\n{url} r1\n{url}/in \n- -\n");
+        let is_there = || server.site.read("member.log") == expected;
+        assert!(
+            eventually(PATIENCE, is_there),
+            "{}",
+            server.site.read("member.log")
+        );
     }
     drop(one);
 }

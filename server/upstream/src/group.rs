@@ -214,9 +214,9 @@ impl Group {
         });
     }
 
-    /// Avoids a member whose response has a status of `failonstatus=`, for the time of `retry=`. The
-    /// last member that works is not avoided, because then nobody would get a response. Returns
-    /// whether the member is avoided.
+    /// Avoids a member for the time of `retry=` if its response has a status of `failonstatus=`.
+    /// The last member that works is not avoided, because then nobody would get a response.
+    /// Returns whether the member is avoided.
     pub(crate) fn member_refused(&self, member: &Rc<Member>, status: u16, now: Instant) -> bool {
         if !self.settings.borrow().fail_on_status.contains(&status) {
             return false;
