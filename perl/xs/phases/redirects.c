@@ -183,7 +183,7 @@ static SV *copy_target(pTHX_ mehari_text target)
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target)
 {
   if (!rec->main)
-    mehari_output_discard(); /* as in mod_perl, text that was not flushed is lost */
+    mehari_output_discard_own(); /* as in mod_perl, text that was not flushed is lost */
   /* The next question overwrites an answer that holds the target. */
   SV *copy = copy_target(aTHX_ target);
   target = mehari_text_of(aTHX_ copy);

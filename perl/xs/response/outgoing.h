@@ -8,6 +8,7 @@
 typedef struct {
   char *buffer; /* output that was printed and not sent; a printed head comes first */
   size_t filled, capacity;
+  size_t passed; /* the bytes of the body up to the end of the last sub-request */
   size_t clean; /* how many of the buffered body's bytes have passed the output filters */
   size_t body_bytes; /* bytes of the body that were sent */
   mehari_pieces pieces; /* the pieces of the buffered body that has not passed the filters */

@@ -272,6 +272,15 @@ bool mehari_output_has_body(pTHX)
 
 void mehari_output_discard(void) { mehari_out.filled = 0; }
 
+void mehari_output_discard_own(void)
+{
+  size_t waiting = mehari_out.passed > mehari_out.body_bytes ? mehari_out.passed - mehari_out.body_bytes : 0;
+  if (waiting < mehari_out.filled)
+    mehari_out.filled = waiting;
+  if (mehari_out.clean > mehari_out.filled)
+    mehari_out.clean = mehari_out.filled;
+}
+
 bool mehari_output_is_complete(void) { return complete; }
 
 static void finish(void)
@@ -426,7 +435,7 @@ void mehari_output_begin(pTHX)
   complete = mehari_output_gathers = false;
   mehari_out.filled = mehari_out.clean = 0;
   mehari_out.pieces.count = 0;
-  mehari_out.body_bytes = 0;
+  mehari_out.body_bytes = mehari_out.passed = 0;
   detached = mehari_now.frame->task == MEHARI_TASK_HANDLER;
   mehari_parse_headers = mehari_now.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
   mehari_stdout_begin(aTHX);

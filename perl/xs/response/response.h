@@ -42,6 +42,8 @@ size_t mehari_output_bytes(void);
 size_t mehari_output_bytes_sent(void); /* without bytes that wait to be flushed */
 bool mehari_output_has_body(pTHX); /* whether a part of the body was printed */
 void mehari_output_discard(void); /* drops buffered output that was not sent */
+/* Does the same, but keeps the output of sub-requests, which mod_perl sends at their ends. */
+void mehari_output_discard_own(void);
 void mehari_output_end(pTHX);     /* completes the response */
 /* Lets the front respond (MEHARI_RECORD_PASS). */
 void mehari_output_pass(int status, const char *parts, size_t length);

@@ -99,6 +99,7 @@ int mehari_output_leave(pTHX_ mehari_rec *sub)
   Safefree(this);
   if (within.buffer)
     put_within(aTHX_ sub, (mehari_text){within.buffer + skip, within.filled - skip});
+  mehari_out.passed = mehari_out.body_bytes + mehari_out.filled;
   Safefree(within.buffer);
   int status = status_within;
   status_within = status_around;

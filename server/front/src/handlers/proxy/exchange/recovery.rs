@@ -45,10 +45,14 @@ impl ProxyExchange {
             talk.lease.failed(trouble);
         }
         let nothing_heard = self.reader.is_untouched();
+        // A program that the server has started would probably end again.
+        let may_differ = reused || self.group.settings().program.is_none();
         let safe = match trouble {
             Trouble::Overloaded => true,
             Trouble::Broken(_) | Trouble::Closed => {
-                nothing_heard && (self.asked.idempotent || self.outgoing.is_untouched())
+                may_differ
+                    && nothing_heard
+                    && (self.asked.idempotent || self.outgoing.is_untouched())
             }
             _ => false,
         };
