@@ -196,8 +196,8 @@ impl Session {
         let path = self.here.join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder of the page");
         std::fs::write(&path, self.with_free_ports(text)).expect("a file of the page");
-        // Apache's ETag of a file is weak within the second after the file was changed, so a page is
-        // some seconds older, as for a reader.
+        // Apache's ETag of a file is weak within the second after the file was changed, so a page
+        // is some seconds older, as for a reader.
         if name.ends_with(".html") {
             let page = std::fs::File::options().append(true).open(&path);
             let page = page.expect("a file of the page");
